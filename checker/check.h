@@ -1,0 +1,55 @@
+/* checker: from a history alone to a verdict. Depends on base and histories. One file per check in
+ * checker/checks, one line in COUP_CHECKS. All checks see every event once, in recorded order;
+ * memory does not grow with the history's length, only with terms, processes and open operations.
+ *
+ * Three kinds of evidence are kept apart: claim (lead), act (guarded-write, accept), hearsay
+ * (follow). See docs/checks.md for what each verdict means. */
+#ifndef COUP_CHECKER_CHECK_H
+#define COUP_CHECKER_CHECK_H
+
+#include "histories/event.h"
+#include "histories/header.h"
+
+/* Composed by maximum: invalid outranks unknown outranks valid. */
+enum verdict { VERDICT_VALID, VERDICT_UNKNOWN, VERDICT_INVALID };
+const char *verdict_name(enum verdict verdict);
+
+#define WITNESS_MAX 6
+struct finding {
+    enum verdict verdict;
+    char reason[400];              /* one sentence: who, which term or token, when, how far apart */
+    uint64_t witness[WITNESS_MAX]; /* event indices, ascending */
+    uint32_t witness_count;
+    uint64_t violations; /* how many were seen; the first is described */
+};
+
+/* First violation wins the description; later ones only count. Witnesses are sorted. */
+void finding_invalid(struct finding *finding, const uint64_t *witness, uint32_t count,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+void finding_unknown(struct finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+struct check {
+    const char *name, *summary;
+    /* Owed when the header has all of these traits; 0: always. */
+    uint32_t traits;
+    /* Further condition (a resource exists, ...); NULL: none. */
+    bool (*owed)(const struct history_header *header);
+    uint32_t events; /* bit per enum event_f: which events step() wants */
+    size_t state_bytes;
+    void (*begin)(void *state, const struct history_header *header);
+    void (*step)(void *state, const struct event *event, struct finding *finding);
+    /* The history ended; `end_ns` is the last time seen. Frees what state holds. */
+    void (*end)(void *state, uint64_t end_ns, struct finding *finding);
+};
+
+#define COUP_CHECKS(X)                                                                        \
+    X(single_leader_per_term)                                                                 \
+    X(vote_once) X(majority_support) X(persist_before_send) X(term_monotonic) X(unique_token) \
+        X(fencing_monotonic) X(acted_after_loss) X(recovers) X(usable_leader) X(converges)    \
+            X(stable) X(faults_landed) X(no_crash) X(well_formed)
+
+extern const struct check *const checks[]; /* NULL-terminated */
+const struct check *check_find(struct slice name);
+
+#endif

@@ -1,0 +1,42 @@
+/* One streaming pass of all owed checks, and what was measured on the way. */
+#ifndef COUP_CHECKER_CHECKER_H
+#define COUP_CHECKER_CHECKER_H
+
+#include "checker/check.h"
+#include "checker/measure.h"
+#include "histories/file.h"
+
+#define CHECKS_MAX 64
+
+struct check_result {
+    const struct check *check;
+    bool owed; /* false: not judged, and not part of the verdict */
+    struct finding finding;
+};
+
+struct report_data {
+    enum verdict verdict; /* maximum over owed checks; unknown when none was owed */
+    struct check_result results[CHECKS_MAX];
+    uint32_t result_count;
+    struct measure measure;
+    uint64_t events;
+    char damage[300]; /* "" or what is wrong with the file; then the verdict is at least unknown */
+};
+
+struct checker;
+
+/* `names` limits to these checks (comma-separated; NULL: all owed). Usage error for unknown names.
+ */
+int checker_new(const struct history_header *header, const char *names, struct checker **out,
+                struct error *error);
+void checker_step(struct checker *checker, const struct event *event);
+/* True as soon as some check is invalid (for stopping a run early). */
+bool checker_violated(const struct checker *checker);
+/* Ends all checks, fills `out` (owned by the caller, report_data_release()), frees the checker. */
+void checker_end(struct checker *checker, struct report_data *out);
+void report_data_release(struct report_data *data);
+
+/* The whole of a file. */
+int check_file(const char *path, const char *names, struct report_data *out, struct error *error);
+
+#endif

@@ -1,0 +1,55 @@
+/* A network backend carries the link matrix out: one file here and one line in COUP_NETWORKS. This
+ * is the only part of nemesis/ that knows the machine. */
+#ifndef COUP_NEMESIS_NETWORK_BACKEND_H
+#define COUP_NEMESIS_NETWORK_BACKEND_H
+
+#include "base/error.h"
+#include "nemesis/link.h"
+
+struct uv_loop_s;
+
+/* Where an endpoint lives; the network namespace stays the caller's. */
+struct endpoint {
+    uint32_t process; /* base/process.h */
+    int netns;        /* descriptor of its network namespace */
+    uint32_t ipv4;    /* host order, in `prefix` bits */
+};
+
+struct network_config {
+    const struct endpoint *endpoints; /* copied */
+    uint32_t endpoint_count;
+    uint32_t prefix_bits;
+    uint64_t seed;
+    const char *program_folder; /* where coup-switch lies */
+    const char *log_path;       /* stderr of helpers */
+    uint64_t origin_ns;         /* true monotonic time of the run's start */
+};
+
+struct network;
+
+/* `begin`, `end`: true ns since the run's start; `touched`: frames affected since the links were
+ * last clean (counters only); `failure` NULL or why not. */
+typedef void (*network_answer)(void *context, uint64_t ticket, const char *failure,
+                               uint64_t begin_ns, uint64_t end_ns, uint64_t touched,
+                               const char *proof);
+
+struct network_backend {
+    const char *name, *summary;
+    /* 0, or -errno with why this machine cannot and the one command that changes it. */
+    int (*probe)(struct error *error);
+    /* Create interfaces in every endpoint's namespace, addresses, neighbours; start helpers. */
+    int (*open)(const struct network_config *config, struct uv_loop_s *loop, network_answer answer,
+                void *context, struct network **out, struct error *error);
+    void (*apply)(struct network *network, uint64_t ticket, const struct link_change *changes,
+                  uint32_t count);
+    void (*counters)(struct network *network, uint64_t ticket, const struct link_change *links,
+                     uint32_t count);
+    void (*close)(struct network *network);
+};
+
+#define COUP_NETWORKS(X) X(switch)
+
+extern const struct network_backend *const network_backends[]; /* NULL-terminated */
+const struct network_backend *network_find(const char *name);
+
+#endif

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void error_fill(struct error *error, enum error_kind kind, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void
+error_fill(struct error *error, enum error_kind kind, const char *format, va_list args)
 {
     if (!error)
         return;

@@ -23,7 +23,8 @@ struct text {
 };
 
 void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void text_add_va(struct text *text, const char *format, va_list arguments);
+void text_add_va(struct text *text, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 void text_add_bytes(struct text *text, const void *bytes, size_t length);
 void text_clear(struct text *text); /* keeps the memory */
 void text_release(struct text *text);

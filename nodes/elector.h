@@ -107,6 +107,14 @@ struct note {
     const char *reason; /* static text or NULL */
 };
 
+/* Id lists of one step. A full block is chained, never moved: lists handed out stay where they are.
+ */
+struct id_block {
+    struct id_block *older;
+    uint32_t used, capacity;
+    uint32_t at[];
+};
+
 /* Carried out top to bottom: 1. persist and fsync, 2. report notes and belief, 3. send, 4. rearm.
  * Reports come before sends, so no message leaves whose cause a kill could hide. */
 struct output {
@@ -122,8 +130,7 @@ struct output {
 
     struct message *messages; /* message_count */
     uint32_t message_count, message_capacity;
-    uint32_t *ids; /* storage behind message ids */
-    uint32_t id_used, id_capacity;
+    struct id_block *ids; /* storage behind message ids */
 
     uint64_t wake_ns; /* absolute, own monotonic; UINT64_MAX: none. Kept when not set by a step */
 };

@@ -41,8 +41,8 @@ enum event_type { EVENT_INVOKE, EVENT_OK, EVENT_FAIL, EVENT_INFO, EVENT_TYPES };
     X(EXPIRE, "expire")                 /* coordinator */                             \
     X(SPAWN, "spawn")                   /* process started */                         \
     X(EXIT, "exit")                     /* process ended */                           \
-    X(FAULT, "fault")                   /* nemesis */                                 \
-    X(HEAL, "heal")                     /* nemesis */                                 \
+    X(FAULT, "fault")                   /* nemesis: one began, or could not */        \
+    X(HEAL, "heal")                     /* nemesis: one ended; see below */           \
     X(PHASE, "phase")                   /* start, faults, heal, final, end */         \
     X(NOTE, "note")                     /* free text, never judged */
 
@@ -52,6 +52,9 @@ enum event_f {
 #undef X
         EVENT_FS
 };
+
+/* A fault that was installed landed if its heal event's value, the number of frames or processes it
+ * touched, is above 0: a cut that no frame ran into tested nothing. */
 
 /* Fields of values; the number is the file's code and never changes: append only. */
 #define COUP_FIELDS(X)                                                                       \
@@ -89,7 +92,8 @@ enum event_f {
     X(PROOF, "proof", TEXT)           /* what was read back */                               \
     X(NAME, "name", TEXT)             /* phase */                                            \
     X(TEXT, "text", TEXT)             /* note */                                             \
-    X(ERROR, "error", TEXT)           /* top-level key "error" in JSON, not part of value */
+    X(ERROR, "error", TEXT)           /* top-level key "error" in JSON, not part of value */ \
+    X(GROUP, "group", TEXT)           /* fault: what --faults may name besides its kind */
 
 enum event_field {
 #define X(id, name, kind) FIELD_##id,

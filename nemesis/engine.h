@@ -1,15 +1,23 @@
 /* Runs a schedule against a world, real or simulated. Knows nothing of processes or packets: it
  * advances by the clock it is given, asks the world for actions and hears back what landed. Owns
- * the link matrix. Every fault yields one `fault` event when its installation is known (installed
- * with proof, skipped with the reason, or failed) and, if installed, one `heal` event. */
+ * the link matrix. Every fault of the schedule yields one `fault` event when its installation is
+ * known (installed with proof, skipped with the reason, or failed) and, if installed, one `heal`
+ * event, whose value says how many frames or processes it touched.
+ *
+ * A fault meant for a role that nobody holds (no leader is known) waits for one, for at most half
+ * of its duration; its end stays. */
 #ifndef COUP_NEMESIS_ENGINE_H
 #define COUP_NEMESIS_ENGINE_H
 
+#include "base/units.h"
 #include "histories/event.h"
 #include "nemesis/plan.h"
 
-/* Asked of the world. Each request carries a ticket, answered (at once or later) by
- * engine_done(). Endpoint numbers of links are node id - 1. */
+/* Asked of the world. Each request carries a ticket, answered (at once, from within the request, or
+ * later) by engine_done(). Endpoint numbers of links are node id - 1.
+ * kill and pause answer when the process is seen to be gone or stopped. restart and resume undo
+ * them and are idempotent: the restart of a running process and the resume of one that is running,
+ * or gone, are ok. */
 struct nemesis_world {
     void *context;
     void (*view)(void *context, struct cluster_view *out);
@@ -17,10 +25,11 @@ struct nemesis_world {
     void (*restart)(void *context, uint64_t ticket, uint32_t node);
     void (*pause)(void *context, uint64_t ticket, uint32_t node);
     void (*resume)(void *context, uint64_t ticket, uint32_t node);
-    /* Apply all changes as one; `proof` of links is asked by a later counters request. */
+    /* Apply all changes as one. */
     void (*links)(void *context, uint64_t ticket, const struct link_change *changes,
                   uint32_t count);
-    /* How many frames the links of this fault have dropped, delayed or otherwise touched so far. */
+    /* How many frames these links have dropped, delayed or otherwise touched since the run began,
+     * by the causes that each change's impairment names; only ever grows, the engine subtracts. */
     void (*counters)(void *context, uint64_t ticket, const struct link_change *links,
                      uint32_t count);
     /* The finished event, time_ns already set. */
@@ -38,15 +47,24 @@ void engine_begin(struct engine *engine, uint64_t now_ns);
 /* Do what is due. Returns the next time at which something is, UINT64_MAX: nothing. */
 uint64_t engine_advance(struct engine *engine, uint64_t now_ns);
 
-/* The world's answer to a ticket: `begin`..`end` true ns of the action; `proof` what was read back;
- * failed when `ok` is false. For counters `proof` is the text and `touched` the number. */
+/* A request without an answer for so long counts as failed; a later answer is ignored. */
+#define ENGINE_ANSWER_NS (5 * NS_PER_S)
+
+/* The world's answer to a ticket: `begin`..`end` true ns of the action; `proof` what was read back,
+ * or why it failed when `ok` is false; `touched` is for counters. Unknown tickets are ignored.
+ * engine_advance() must be called after it for the next time. */
 void engine_done(struct engine *engine, uint64_t ticket, bool ok, uint64_t begin_ns,
                  uint64_t end_ns, uint64_t touched, struct slice proof);
 
-/* Stop everything that is active: clean links, resume, restart. Idempotent. engine_quiet() is true
- * once all of it is confirmed. */
+/* Stop everything that is active: clean links, resume, restart; what had not begun is recorded as
+ * skipped. Idempotent. engine_quiet() is true once all of it is answered, or has been given up
+ * after ENGINE_ANSWER_NS (engine_advance() must go on being called). */
 void engine_heal(struct engine *engine, uint64_t now_ns);
 bool engine_quiet(const struct engine *engine);
+
+/* What is still unanswered, "resume n2 (pause, fault 3)", one after the other; empty when nothing.
+ */
+void engine_pending(const struct engine *engine, struct text *out);
 
 /* For the live line: names of active faults, "halves pause(n2)". */
 void engine_active(const struct engine *engine, struct text *out);

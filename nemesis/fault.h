@@ -3,64 +3,67 @@
 #ifndef COUP_NEMESIS_FAULT_H
 #define COUP_NEMESIS_FAULT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/options.h"
-#include "base/process.h"
-#include "base/random.h"
 #include "nemesis/link.h"
-
-/* Sets of nodes, ids 1..NODES_MAX as bits 0..49. */
-typedef uint64_t node_set; /* a plain integer with a name, not a hidden struct */
-
-static inline node_set node_bit(uint32_t id)
-{
-    return UINT64_C(1) << (id - 1);
-}
-
-/* What the nemesis can know when a fault begins. */
-struct cluster_view {
-    uint32_t nodes, witnesses;
-    uint32_t leader;  /* newest leader by term that runs; 0: none known */
-    node_set running; /* process exists */
-    node_set paused;  /* stopped by us */
-    node_set candidates;
-};
+#include "nemesis/target.h"
 
 /* What a started fault does: any mix of link contributions and process actions. */
 enum process_action { ACTION_NONE, ACTION_KILL, ACTION_PAUSE };
 
 struct injection {
     enum process_action action;
-    node_set targets;          /* of the action; for link faults: the nodes named in the record */
+    node_set targets;          /* of the action; for link faults: the nodes the shape is about */
     struct link_change *links; /* contributions, link_count; owned, injection_release() */
     uint32_t link_count, link_capacity;
-    uint64_t flap_ns; /* > 0: links alternate between applied and clean with this period */
+    uint64_t flap_ns; /* > 0: links are applied for so long, then clean for so long, and again */
 };
 
+/* Nodes by id; the same directed link may be given once only. */
 void injection_link(struct injection *injection, uint32_t from_node, uint32_t to_node,
                     struct impairment impairment);
 void injection_release(struct injection *injection);
 
+/* What drawn strengths are measured by: a delay of a tenth and of twice the election timeout are
+ * different faults. */
+struct fault_scale {
+    uint32_t nodes;
+    uint64_t election_timeout_ns; /* the longest; never 0 */
+};
+
 struct fault {
     const char *name, *summary;
-    const char *group; /* what --faults may name besides the fault: kill, pause, partition, link */
-    const struct option
-        *parameters; /* table, may be NULL; "for" (duration) and "on" (targets) are common to all */
+    const char *group;  /* what --faults may name besides the fault: kill, pause, partition, link */
+    uint32_t nodes_min; /* smallest cluster it makes sense in */
+    /* Whom the planner means, drawn evenly (repeat one to favour it); the first is also meant when
+     * a schedule does not say "on". */
+    const struct target *targets;
+    uint32_t target_count;
+    const struct option *parameters; /* table, may be NULL; "at", "for", "on", "seed" are taken */
     /* Draw parameters the schedule left open (strength, not targets). NULL: none to draw. */
-    void (*plan)(struct random *random, uint32_t nodes, struct option_values *parameters);
-    /* Choose targets among `chosen` (what "on" resolved to, never empty) for this view and fill
-     * `out`. Returns false with a static `*ret_why` when it cannot take effect now. */
+    void (*plan)(struct random *random, const struct fault_scale *scale,
+                 struct option_values *parameters);
+    /* Choose among `chosen` (what "on" resolved to, never empty) for this view and fill `out`
+     * (zeroed). Returns false with a static `*ret_why` when it cannot take effect now. Called
+     * through fault_start() only. */
     bool (*start)(const struct cluster_view *view, node_set chosen,
                   const struct option_values *parameters, struct random *random,
                   struct injection *out, const char **ret_why);
 };
 
-#define COUP_FAULTS(X)                                                                             \
-    X(kill)                                                                                        \
-    X(pause) X(isolate_leader) X(isolate_one) X(halves) X(minority_third) X(majorities_ring)       \
-        X(bridge) X(single_link) X(one_way) X(one_way_data) X(flapping) X(loss) X(delay) X(jitter) \
+/* Start a fault, having checked what holds for all of them: the cluster is large enough, and some
+ * link it touches has a running node at both ends. On false `out` is empty. */
+bool fault_start(const struct fault *fault, const struct cluster_view *view, node_set chosen,
+                 const struct option_values *parameters, struct random *random,
+                 struct injection *out, const char **ret_why);
+
+/* True if "on=any" means something to it: its shape chooses by itself. */
+bool fault_takes_any(const struct fault *fault);
+
+#define COUP_FAULTS(X)                                                                        \
+    X(kill)                                                                                   \
+    X(pause)                                                                                  \
+    X(isolate_leader) X(isolate_one) X(halves) X(minority_third) X(majorities_ring) X(bridge) \
+        X(single_link) X(one_way) X(one_way_data) X(flapping) X(loss) X(delay) X(jitter)      \
             X(duplicate) X(reorder) X(corrupt) X(rate)
 
 extern const struct fault *const faults[]; /* NULL-terminated */
@@ -71,5 +74,12 @@ const struct fault *fault_find(struct slice name);
 #define FAULTS_MAX 64
 int faults_parse(const char *text, const struct fault *out[FAULTS_MAX], uint32_t *ret_count,
                  struct error *error);
+
+/* What was asked for, as each must come round: a whole group by the group's name, the members of an
+ * incomplete group by their own. "kill,pause,partition,loss". Fault events carry both names. */
+void faults_format(const struct fault *const *kinds, uint32_t count, struct text *out);
+
+/* True if `kinds` holds every registered fault of the group. */
+bool faults_whole_group(const struct fault *const *kinds, uint32_t count, const char *group);
 
 #endif

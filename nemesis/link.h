@@ -11,10 +11,13 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 
-/* Zeroed is a perfect link. Merged field by field: cuts by or, losses as independent, delay, jitter
- * by sum, rate by minimum of the non-zero. */
+/* Zeroed is a perfect link. Merged field by field: cuts by or, probabilities as independent, delay
+ * and jitter by sum (up to IMPAIRMENT_DELAY_MAX_NS), rate by minimum of the non-zero. */
+#define IMPAIRMENT_DELAY_MAX_NS (3600 * NS_PER_S)
 struct impairment {
     bool cut;      /* nothing passes */
     bool cut_data; /* TCP segments with payload are dropped, bare ACKs and SYNs pass */
@@ -30,8 +33,11 @@ struct impairment impairment_merge(struct impairment a, struct impairment b);
 bool impairment_equal(const struct impairment *a, const struct impairment *b);
 bool impairment_is_clean(const struct impairment *impairment);
 
-/* "cut", "loss=20%,delay=50ms", "" when clean; and back (the backends' and the history's grammar).
- */
+/* The fields as a table, in the order of impairment_format(). */
+extern const struct option impairment_options[];
+
+/* "cut", "loss=20%,delay=50ms", "" when clean; and back, exact (the backends' and the history's
+ * grammar). Fields at 0 are left out; a field may be named once. */
 void impairment_format(const struct impairment *impairment, struct text *out);
 int impairment_parse(const char *text, struct impairment *out, struct error *error);
 
@@ -53,8 +59,9 @@ void link_matrix_remove(struct link_matrix *matrix, uint64_t fault);
 
 struct impairment link_matrix_get(const struct link_matrix *matrix, uint32_t from, uint32_t to);
 
-/* Links whose effective impairment differs from the last call's report. Returns the count; the
- * array belongs to the matrix until its next use. */
+/* Links whose effective impairment differs from the last call's report, in the order they were
+ * first touched. Costs what changed, not what there is. Returns the count; the array belongs to the
+ * matrix until its next use. */
 uint32_t link_matrix_changes(struct link_matrix *matrix, const struct link_change **ret_changes);
 
 #endif

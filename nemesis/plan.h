@@ -5,27 +5,12 @@
 
 #include "nemesis/fault.h"
 
-/* Whom a fault is meant for; resolved when it begins. */
-enum target_role {
-    TARGET_ANY, /* the fault's own choice among running nodes */
-    TARGET_LEADER,
-    TARGET_CANDIDATE,
-    TARGET_FOLLOWER,
-    TARGET_RANDOM,
-    TARGET_MINORITY,
-    TARGET_MAJORITY,
-    TARGET_ALL,
-    TARGET_NODES, /* the set in `nodes` */
-};
-
 struct scheduled_fault {
-    uint64_t id;    /* dense from 1, joins fault and heal events */
-    uint64_t at_ns; /* after the faults phase began */
-    uint64_t duration_ns;
+    uint64_t id;          /* dense from 1 in order of at_ns, joins fault and heal events */
+    uint64_t at_ns;       /* after the faults phase began */
+    uint64_t duration_ns; /* UINT64_MAX: until the heal */
     const struct fault *fault;
-    enum target_role role;
-    uint32_t role_count; /* random: how many; 0: one */
-    node_set nodes;      /* TARGET_NODES */
+    struct target target; /* resolved when it begins */
     struct option_values parameters;
     uint64_t seed; /* of the generator that start() gets */
 };
@@ -40,18 +25,29 @@ struct plan_request {
     uint32_t nodes;
     const struct fault *const *kinds;
     uint32_t kind_count;
-    uint64_t every_ns;  /* mean distance between beginnings */
-    uint64_t length_ns; /* of the faults phase; every fault ends before it does */
+    uint64_t every_ns;            /* mean distance between beginnings */
+    uint64_t length_ns;           /* of the faults phase; every fault ends before it does */
+    uint64_t election_timeout_ns; /* the longest; durations and strengths are measured by it */
 };
 
-/* Every kind comes round before any comes twice (a shuffled deck per round), faults overlap. */
+/* Never more than so many, however short `every_ns` is. */
+#define PLAN_FAULTS_MAX 100000u
+
+/* A card per group that was asked for whole (its members take turns) and per single kind: every
+ * card comes round before any comes twice (a shuffled deck per round), faults overlap. When
+ * `every_ns` leaves too few beginnings for one round they move closer together, so that each card
+ * comes up at least once. Kinds that need more nodes than there are give way to others of their
+ * group. */
 void plan_random(const struct plan_request *request, struct schedule *out);
 
-/* One line: "at=1.2s fault=kill on=leader for=500ms loss=20% ...", exact both ways. */
+/* One line: "at=1.2s fault=loss on=leader for=500ms loss=20% ... seed=7", exact both ways. Words
+ * may come in any order; "on" defaults to the fault's own first target, "for" to until the heal,
+ * parameters to their defaults, "seed" to 0. The id is the place in the schedule. */
 void scheduled_fault_format(const struct scheduled_fault *scheduled, struct text *out);
 int scheduled_fault_parse(const char *line, uint32_t nodes, struct scheduled_fault *out,
                           struct error *error);
 
+/* Insert in order of at_ns (after equals) and number anew from there. */
 void schedule_add(struct schedule *schedule, const struct scheduled_fault *scheduled);
 void schedule_release(struct schedule *schedule);
 

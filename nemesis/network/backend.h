@@ -27,23 +27,37 @@ struct network_config {
 
 struct network;
 
-/* `begin`, `end`: true ns since the run's start; `touched`: frames affected since the links were
- * last clean (counters only); `failure` NULL or why not. */
+/* `begin`, `end`: true ns since the run's start; `touched` (counters only): frames affected since
+ * the run began by the causes that the impairments in the request name; `failure` NULL or why not.
+ */
 typedef void (*network_answer)(void *context, uint64_t ticket, const char *failure,
                                uint64_t begin_ns, uint64_t end_ns, uint64_t touched,
                                const char *proof);
+
+/* Something the history should mention but nobody judges: a helper died and was replaced. */
+typedef void (*network_note)(void *context, const char *text);
+
+/* Who hears of it; copied. */
+struct network_listener {
+    void *context;
+    network_answer answer;
+    network_note note;
+};
 
 struct network_backend {
     const char *name, *summary;
     /* 0, or -errno with why this machine cannot and the one command that changes it. */
     int (*probe)(struct error *error);
     /* Create interfaces in every endpoint's namespace, addresses, neighbours; start helpers. */
-    int (*open)(const struct network_config *config, struct uv_loop_s *loop, network_answer answer,
-                void *context, struct network **out, struct error *error);
+    int (*open)(const struct network_config *config, struct uv_loop_s *loop,
+                const struct network_listener *listener, struct network **out, struct error *error);
+    /* Make these impairments the links' effective ones, all at the same instant if it can. */
     void (*apply)(struct network *network, uint64_t ticket, const struct link_change *changes,
                   uint32_t count);
     void (*counters)(struct network *network, uint64_t ticket, const struct link_change *links,
                      uint32_t count);
+    /* Ends helpers and frees everything from within the loop; nothing is answered any more. The
+     * interfaces go with their namespaces. */
     void (*close)(struct network *network);
 };
 

@@ -1,0 +1,83 @@
+/* Whom a fault is meant for: a role, a number of nodes or named nodes; resolved to a set of nodes
+ * when the fault begins, because a leader is only known then. Pure. */
+#ifndef COUP_NEMESIS_TARGET_H
+#define COUP_NEMESIS_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "base/random.h"
+#include "base/text.h"
+
+/* Sets of nodes, ids 1..NODES_MAX as bits 0..49. */
+typedef uint64_t node_set; /* a plain integer with a name, not a hidden struct */
+
+static inline node_set node_bit(uint32_t id)
+{
+    return UINT64_C(1) << (id - 1);
+}
+
+/* All of 1..nodes. */
+static inline node_set nodes_all(uint32_t nodes)
+{
+    return (UINT64_C(1) << nodes) - 1;
+}
+
+static inline uint32_t nodes_count(node_set set)
+{
+    return (uint32_t)__builtin_popcountll(set);
+}
+
+/* Lowest id of a set that is not empty. */
+static inline uint32_t nodes_first(node_set set)
+{
+    return (uint32_t)__builtin_ctzll(set) + 1;
+}
+
+/* A random member, 0 of the empty set; `count` random members, all if there are fewer. */
+uint32_t nodes_pick(struct random *random, node_set set);
+node_set nodes_pick_some(struct random *random, node_set set, uint32_t count);
+
+/* "n1,n4" with any separator. */
+void nodes_format(node_set set, char separator, struct text *out);
+
+/* What the nemesis can know when a fault begins. */
+struct cluster_view {
+    uint32_t nodes, witnesses;
+    uint32_t leader;  /* newest leader by term that runs; 0: none known */
+    node_set running; /* process exists */
+    node_set paused;  /* stopped by us */
+    node_set candidates;
+};
+
+enum target_role {
+    TARGET_ANY,       /* all nodes: the fault's shape chooses among them */
+    TARGET_LEADER,    /* the newest known leader */
+    TARGET_CANDIDATE, /* one that stands for election */
+    TARGET_FOLLOWER,  /* `count` running nodes other than the leader */
+    TARGET_RANDOM,    /* `count` running nodes */
+    TARGET_MINORITY,  /* running nodes, the largest number below half of all */
+    TARGET_MAJORITY,  /* running nodes, the smallest number above half of all */
+    TARGET_ALL,       /* every running node */
+    TARGET_NODES,     /* the set in `nodes`, running or not */
+    TARGET_ROLES,
+};
+
+struct target {
+    enum target_role role;
+    uint32_t count; /* follower, random; 0: one */
+    node_set nodes; /* TARGET_NODES */
+};
+
+/* "leader", "random:2", "n2+n4", "any"; and back, exact. Nodes beyond `nodes` and empty sets are
+ * usage errors. */
+void target_format(const struct target *target, struct text *out);
+int target_parse(struct slice text, uint32_t nodes, struct target *out, struct error *error);
+
+/* The nodes meant, never empty, or 0 with a static `*ret_why`: no leader is known, ... */
+node_set target_resolve(const struct target *target, const struct cluster_view *view,
+                        struct random *random, const char **ret_why);
+
+#endif

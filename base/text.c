@@ -113,3 +113,28 @@ void text_add_json(struct text *text, struct slice slice)
     }
     text_add_bytes(text, "\"", 1);
 }
+
+static bool shell_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c != '\0' && strchr("_-./:=,+@%", c));
+}
+
+void text_add_shell(struct text *text, struct slice slice)
+{
+    size_t plain = 0;
+    while (plain < slice.length && shell_plain(slice.at[plain]))
+        plain++;
+    if (slice.length > 0 && plain == slice.length) {
+        text_add_bytes(text, slice.at, slice.length);
+        return;
+    }
+    text_add_bytes(text, "'", 1);
+    for (size_t i = 0; i < slice.length; i++) {
+        if (slice.at[i] == '\'') /* close, a quoted quote, open again */
+            text_add_bytes(text, "'\\''", 4);
+        else
+            text_add_bytes(text, &slice.at[i], 1);
+    }
+    text_add_bytes(text, "'", 1);
+}

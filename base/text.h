@@ -33,4 +33,7 @@ const char *text_string(const struct text *text); /* "" when empty */
 /* Add `slice` as a JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD. */
 void text_add_json(struct text *text, struct slice slice);
 
+/* Add `slice` as one word of a POSIX shell, quoted only where it must be. */
+void text_add_shell(struct text *text, struct slice slice);
+
 #endif

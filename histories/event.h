@@ -93,7 +93,8 @@ enum event_f {
     X(NAME, "name", TEXT)             /* phase */                                            \
     X(TEXT, "text", TEXT)             /* note */                                             \
     X(ERROR, "error", TEXT)           /* top-level key "error" in JSON, not part of value */ \
-    X(GROUP, "group", TEXT)           /* fault: what --faults may name besides its kind */
+    X(GROUP, "group", TEXT)           /* fault: what --faults may name besides its kind */   \
+    X(DROPPED, "dropped", TEXT)       /* message-counts: could not be sent, "kind=number,..." */
 
 enum event_field {
 #define X(id, name, kind) FIELD_##id,

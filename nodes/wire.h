@@ -9,7 +9,7 @@
 #include "nodes/elector.h"
 
 #define WIRE_BYTES_MAX 65536u
-#define WIRE_REGISTERS_MAX 64u /* the bound of the registers knob */
+#define WIRE_REGISTERS_MAX 65u /* the bound of the registers knob, and the leaders' own, 0 */
 
 enum wire_type {
     WIRE_ELECTION, /* node -> node */

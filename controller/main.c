@@ -32,10 +32,13 @@ static void print_error(struct error *error)
 
 static int coup_run(const struct command_line *line, struct error *error)
 {
-    if (!command_given(line, "version"))
-        return error_usage(error, "missing COMMAND (see coup --help)");
     struct text out = {0};
-    text_add(&out, "coup %s\n", version_text());
+    if (command_given(line, "version"))
+        text_add(&out, "coup %s\n", version_text());
+    else if (command_given(line, "manual"))
+        command_manual(&command_coup, &out);
+    else
+        return error_usage(error, "missing COMMAND (see coup --help)");
     int rc = output_text(&out, error);
     text_release(&out);
     return rc < 0 ? rc : EXIT_VALID;
@@ -54,6 +57,7 @@ static const struct command *const commands[] = {
 
 static const struct command_option coup_options[] = {
     {.name = "version", .letter = 'V', .help = "print version and commit"},
+    {.name = "manual", .help = "print the manual page in Markdown"},
     {.name = NULL},
 };
 

@@ -1,0 +1,252 @@
+#define _GNU_SOURCE
+#include "controller/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "controller/programs.h"
+
+/* Run `attempt` in a child that may enter namespaces; it returns 0 or a positive errno. */
+static int in_child(int (*attempt)(void))
+{
+    pid_t child = fork();
+    if (child < 0)
+        return errno;
+    if (child == 0)
+        _exit(attempt());
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return errno;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+}
+
+static int enter_user_namespace(void)
+{
+    return geteuid() == 0 || unshare(CLONE_NEWUSER) == 0 ? 0 : errno;
+}
+
+static int enter_namespaces(void)
+{
+    int rc = enter_user_namespace();
+    if (rc)
+        return rc;
+    return unshare(CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC) == 0 ? 0 : errno;
+}
+
+static int create_tap(void)
+{
+    struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI};
+    int rc = enter_namespaces();
+    if (rc)
+        return rc;
+    int tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+    if (tun < 0)
+        return errno;
+    (void)snprintf(request.ifr_name, sizeof request.ifr_name, "probe0");
+    return ioctl(tun, TUNSETIFF, &request) == 0 ? 0 : errno;
+}
+
+/* Ask the kernel for a netem qdisc on the loopback of a namespace of our own. */
+static int create_netem(void)
+{
+    struct {
+        struct nlmsghdr head;
+        struct tcmsg tc;
+        struct rtattr kind;
+        char kind_name[8];
+        struct rtattr options;
+        struct tc_netem_qopt netem;
+    } request = {
+        .head = {.nlmsg_len = sizeof request,
+                 .nlmsg_type = RTM_NEWQDISC,
+                 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE},
+        .tc = {.tcm_family = AF_UNSPEC, .tcm_ifindex = 1, .tcm_parent = TC_H_ROOT},
+        .kind = {.rta_len = RTA_LENGTH(sizeof "netem"), .rta_type = TCA_KIND},
+        .kind_name = "netem",
+        .options = {.rta_len = RTA_LENGTH(sizeof request.netem), .rta_type = TCA_OPTIONS},
+        .netem = {.limit = 10},
+    };
+    union {
+        struct nlmsghdr head;
+        char bytes[512];
+    } answer;
+    int rc = enter_namespaces();
+    if (rc)
+        return rc;
+    int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (netlink < 0 || send(netlink, &request, sizeof request, 0) < 0 ||
+        recv(netlink, &answer, sizeof answer, 0) < (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr)))
+        return errno ? errno : EPROTO;
+    if (answer.head.nlmsg_type != NLMSG_ERROR)
+        return EPROTO;
+    return -((const struct nlmsgerr *)NLMSG_DATA(&answer.head))->error;
+}
+
+static int raise_priority(void)
+{
+    return setpriority(PRIO_PROCESS, 0, -5) == 0 ? 0 : errno;
+}
+
+/* True if the file holds exactly `value` (and a newline). */
+static bool file_says(const char *path, const char *value)
+{
+    char content[16] = "";
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    bool same = fgets(content, sizeof content, file) && strcspn(content, "\n") == strlen(value) &&
+                strncmp(content, value, strlen(value)) == 0;
+    (void)fclose(file); /* read only */
+    return same;
+}
+
+static const char *user_namespace_fix(void)
+{
+    static const struct {
+        const char *path, *value, *fix;
+    } switches[] = {
+        {"/proc/sys/kernel/unprivileged_userns_clone", "0",
+         "sudo sysctl -w kernel.unprivileged_userns_clone=1"},
+        {"/proc/sys/user/max_user_namespaces", "0",
+         "sudo sysctl -w user.max_user_namespaces=10000"},
+        {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
+         "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
+    };
+    for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++)
+        if (file_says(switches[i].path, switches[i].value))
+            return switches[i].fix;
+    return geteuid() == 0 ? NULL : "run coup as root";
+}
+
+static int probe_namespaces(struct error *error, const char **ret_fix)
+{
+    int rc = in_child(enter_namespaces);
+    if (rc == 0)
+        return 0;
+    *ret_fix = user_namespace_fix();
+    return error_set(error, -rc, "%s namespaces cannot be created: %s",
+                     geteuid() == 0 ? "PID, mount, network and IPC" : "unprivileged user",
+                     strerror(rc));
+}
+
+static int probe_tun(struct error *error, const char **ret_fix)
+{
+    int rc = in_child(create_tap);
+    if (rc == 0)
+        return 0;
+    bool present = access("/dev/net/tun", F_OK) == 0;
+    *ret_fix = present ? "sudo chmod 0666 /dev/net/tun" : "sudo modprobe tun";
+    return error_set(error, -rc, "a TAP cannot be created from /dev/net/tun: %s", strerror(rc));
+}
+
+static int probe_programs(struct error *error, const char **ret_fix)
+{
+    struct text folder = {0};
+    int rc = programs_folder(&folder, error);
+    for (int i = 0; rc == 0 && program_names[i]; i++)
+        rc = program_check(text_string(&folder), program_names[i], error);
+    *ret_fix = "scripts/build";
+    text_release(&folder);
+    return rc;
+}
+
+static int probe_priority(struct error *error, const char **ret_fix)
+{
+    int rc = in_child(raise_priority);
+    if (rc == 0)
+        return 0;
+    *ret_fix = "sudo prlimit --nice=40 --pid $$";
+    return error_set(error, -rc, "no process of ours may raise its priority: %s", strerror(rc));
+}
+
+static int probe_netem(struct error *error, const char **ret_fix)
+{
+    int rc = in_child(create_netem);
+    if (rc == 0)
+        return 0;
+    struct utsname kernel;
+    char modules[sizeof kernel.release + 16];
+    if (uname(&kernel) == 0 &&
+        snprintf(modules, sizeof modules, "/lib/modules/%s", kernel.release) > 0 &&
+        access(modules, F_OK) == 0)
+        *ret_fix = "sudo modprobe sch_netem";
+    return error_set(error, -rc, "the kernel has no netem qdisc: %s", strerror(rc));
+}
+
+static int probe_fuse(struct error *error, const char **ret_fix)
+{
+    int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+    if (fuse >= 0)
+        return close(fuse);
+    *ret_fix = errno == EACCES ? "sudo chmod 0666 /dev/fuse" : "sudo modprobe fuse";
+    return error_set(error, -errno, "/dev/fuse: %s", strerror(errno));
+}
+
+static int probe_faketime(struct error *error, const char **ret_fix)
+{
+    static const char *const paths[] = {
+        "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
+        "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
+        "/usr/lib64/faketime/libfaketime.so.1",
+        "/usr/lib/faketime/libfaketime.so.1",
+    };
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        if (access(paths[i], R_OK) == 0)
+            return 0;
+    *ret_fix = "sudo apt-get install -y libfaketime";
+    return error_set(error, -ENOENT, "libfaketime is not installed");
+}
+
+/* The unified hierarchy, whole or beside version 1, with a group we may make groups in. */
+static int probe_cgroup(struct error *error, const char **ret_fix)
+{
+    static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+    char line[512], path[700];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    bool found = false, writable = false;
+    while (file && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "0::", 3) != 0)
+            continue;
+        for (size_t i = 0; i < sizeof mounts / sizeof mounts[0]; i++) {
+            (void)snprintf(path, sizeof path, "%s%s/cgroup.procs", mounts[i], line + 3);
+            found |= access(path, F_OK) == 0;
+            writable |= access(path, W_OK) == 0;
+        }
+    }
+    if (file)
+        (void)fclose(file); /* read only */
+    if (writable)
+        return 0;
+    *ret_fix = found ? "systemd-run --user --scope -p Delegate=yes bash" : NULL;
+    return error_set(error, found ? -EACCES : -ENOENT, "%s",
+                     found ? "no cgroup of ours to write in" : "no cgroup version 2 is mounted");
+}
+
+const struct probe probes[] = {
+    {"namespaces", "a sandbox that leaves nothing behind", true, probe_namespaces},
+    {"tun", "the switch network", true, probe_tun},
+    {"programs", "node, resource, client and switch", true, probe_programs},
+    {"priority", "a switch that is on time on a busy machine", false, probe_priority},
+    {"netem", "a network of the kernel's own (not used yet)", false, probe_netem},
+    {"libfaketime", "clock faults (not used yet)", false, probe_faketime},
+    {"fuse", "disk faults (not used yet)", false, probe_fuse},
+    {"cgroup2", "tighter pauses (not used yet)", false, probe_cgroup},
+    {.name = NULL},
+};

@@ -17,6 +17,12 @@ static const struct {
     [PROCESS_SWITCH] = {"switch", false},
 };
 
+bool process_valid(uint32_t process)
+{
+    enum process_kind kind = process_kind(process);
+    return kind < PROCESS_KINDS && kinds[kind].indexed == (process_index(process) > 0);
+}
+
 const char *process_name(uint32_t process, char buffer[PROCESS_NAME_MAX])
 {
     enum process_kind kind = process_kind(process);

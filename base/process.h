@@ -37,6 +37,9 @@ static inline uint32_t process_index(uint32_t process)
     return process & PROCESS_INDEX_MAX;
 }
 
+/* Whether the number stands for a process: numbers from outside may be any. */
+bool process_valid(uint32_t process);
+
 #define PROCESS_NAME_MAX 32
 const char *process_name(uint32_t process, char buffer[PROCESS_NAME_MAX]);
 

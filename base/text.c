@@ -95,6 +95,28 @@ static size_t utf8_length(const unsigned char *s, size_t left)
     return overlong || surrogate || beyond ? 0 : length;
 }
 
+bool slice_is_utf8(struct slice slice)
+{
+    const unsigned char *s = (const unsigned char *)slice.at;
+    for (size_t i = 0; i < slice.length;) {
+        size_t length = utf8_length(s + i, slice.length - i);
+        if (length == 0)
+            return false;
+        i += length;
+    }
+    return true;
+}
+
+void text_add_utf8(struct text *text, struct slice slice)
+{
+    const unsigned char *s = (const unsigned char *)slice.at;
+    for (size_t i = 0; i < slice.length;) {
+        size_t length = utf8_length(s + i, slice.length - i);
+        text_add_bytes(text, length ? (const char *)s + i : "\xef\xbf\xbd", length ? length : 3);
+        i += length ? length : 1;
+    }
+}
+
 void text_add_json(struct text *text, struct slice slice)
 {
     const unsigned char *s = (const unsigned char *)slice.at;

@@ -30,6 +30,10 @@ void text_clear(struct text *text); /* keeps the memory */
 void text_release(struct text *text);
 const char *text_string(const struct text *text); /* "" when empty */
 
+/* Whether the bytes are UTF-8 (RFC 3629); and add them with what is not replaced by U+FFFD. */
+bool slice_is_utf8(struct slice slice);
+void text_add_utf8(struct text *text, struct slice slice);
+
 /* Add `slice` as a JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD. */
 void text_add_json(struct text *text, struct slice slice);
 

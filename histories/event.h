@@ -2,7 +2,7 @@
  * speaks of what happened in these terms: node event -> history -> check -> verdict.
  *
  * An event is one line of the history. Its value is a set of fields; which fields an `f` carries is
- * data (event_fields()), so the file, JSON lines, `coup show` and the docs share one table.
+ * data (event_form()), so the file, JSON lines, `coup show` and the docs share one table.
  * Order: `index` is the order of recording. Events of one process are in the order they happened;
  * events of different processes are ordered by `time_ns` (true monotonic time) only. */
 #ifndef COUP_HISTORIES_EVENT_H
@@ -152,6 +152,9 @@ static inline void event_set_text(struct event *event, enum event_field field, s
     event->present |= FIELD_BIT(field);
 }
 
+/* `present` without the process fields that are 0: "none known" is said by leaving them out. */
+uint64_t event_present(const struct event *event);
+
 /* Names as in JSON; parse returns -1 for an unknown name. */
 const char *event_f_name(enum event_f f);
 int event_f_parse(struct slice name);
@@ -161,16 +164,32 @@ const char *event_field_name(enum event_field field);
 enum field_kind event_field_kind(enum event_field field);
 int event_field_parse(struct slice name);
 
+/* What an f of one type carries, and whose it is. The check well-formed and the docs go by it;
+ * reading and writing do not, so that a history of the unexpected can be kept. */
+struct event_form {
+    uint8_t processes;  /* bit per enum process_kind; 0: no event has this f and type */
+    uint64_t must, may; /* bit per enum event_field; "error" is allowed everywhere */
+};
+
+const struct event_form *event_form(enum event_f f, enum event_type type);
+
+/* Whether the event has its form; the error names the first thing that is wrong. */
+int event_check(const struct event *event, struct error *error);
+
 /* Append the event's binary form (without index): a msgpack array
- * [time, node_ns or nil, process, type, f, {field number: value}]. */
+ * [time, node_ns or nil, process, type, f, {field number: value}].
+ * The process must be one (process_valid()). A process field of 0 is left out: none is known. Bytes
+ * of a text that are no UTF-8 become U+FFFD. */
 void event_encode(const struct event *event, struct text *out);
 
-/* Read one event back; texts borrow from `bytes`. Unknown field numbers are passed over (a newer
- * writer), an unknown f or type is -EBADMSG. `*ret_used` is the length of the event. */
+/* Read one event back, all but its index; texts borrow from `bytes`. Unknown field numbers are
+ * passed over (a newer writer), an unknown f or type is -EBADMSG. `*ret_used` is the length of the
+ * event. */
 int event_decode(const uint8_t *bytes, size_t length, struct event *out, size_t *ret_used,
                  struct error *error);
 
-/* One JSON object on one line without newline, keys as in docs/history-format.md; and back. */
+/* One JSON object on one line without newline, keys as in docs/history-format.md. Reading it back
+ * is history_open()'s, which takes JSON lines (histories/jsonl.h). */
 void event_to_json(const struct event *event, struct text *out);
 
 #endif

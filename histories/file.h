@@ -21,8 +21,15 @@ int history_append(struct history_writer *writer, struct event *event, struct er
 /* Write what is buffered as a block. The caller does so at least every 100 ms and at exit. */
 int history_flush(struct history_writer *writer, struct error *error);
 
-/* Append the verdict (the JSON object of `--json`, one line). */
+/* Append the verdict (the JSON object of `--json`), once, after the last event. */
 int history_verdict(struct history_writer *writer, struct slice json, struct error *error);
+
+/* Flush and write the closing record; nothing can be appended afterwards. history_close() does so
+ * by itself: only who wants the whole bytes of a history in memory asks for it. */
+int history_finish(struct history_writer *writer, struct error *error);
+
+/* Leave the closing record out: for the copy of a history that was cut off. */
+void history_mark_torn(struct history_writer *writer);
 
 uint64_t history_events(const struct history_writer *writer);
 struct slice history_writer_bytes(const struct history_writer *writer); /* in-memory only */

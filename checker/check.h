@@ -23,10 +23,14 @@ struct finding {
     uint64_t violations; /* how many were seen; the first is described */
 };
 
-/* First violation wins the description; later ones only count. Witnesses are sorted. */
+/* First violation wins the description; later ones only count. Witnesses are sorted and repeats
+ * dropped. An unknown never covers an invalid, an invalid always covers an unknown. */
 void finding_invalid(struct finding *finding, const uint64_t *witness, uint32_t count,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
-void finding_unknown(struct finding *finding, const char *format, ...)
+void finding_unknown(struct finding *finding, const uint64_t *witness, uint32_t count,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Append to the description, for what is known only later. */
+void finding_add(struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 struct check {
@@ -37,16 +41,18 @@ struct check {
     bool (*owed)(const struct history_header *header);
     uint32_t events; /* bit per enum event_f: which events step() wants */
     size_t state_bytes;
+    /* `state` is zeroed; `header` lives until after end(). Nodes are 1..SIMULATED_NODES_MAX. */
     void (*begin)(void *state, const struct history_header *header);
     void (*step)(void *state, const struct event *event, struct finding *finding);
     /* The history ended; `end_ns` is the last time seen. Frees what state holds. */
     void (*end)(void *state, uint64_t end_ns, struct finding *finding);
 };
 
-#define COUP_CHECKS(X)                                                                        \
-    X(single_leader_per_term)                                                                 \
-    X(vote_once) X(majority_support) X(persist_before_send) X(term_monotonic) X(unique_token) \
-        X(fencing_monotonic) X(acted_after_loss) X(recovers) X(usable_leader) X(converges)    \
+#define COUP_CHECKS(X)                                                                     \
+    X(single_leader_per_term)                                                              \
+    X(vote_once)                                                                           \
+    X(majority_support) X(persist_before_send) X(term_monotonic) X(unique_token)           \
+        X(fencing_monotonic) X(acted_after_loss) X(recovers) X(usable_leader) X(converges) \
             X(stable) X(faults_landed) X(no_crash) X(well_formed)
 
 extern const struct check *const checks[]; /* NULL-terminated */

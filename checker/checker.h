@@ -25,8 +25,8 @@ struct report_data {
 
 struct checker;
 
-/* `names` limits to these checks (comma-separated; NULL: all owed). Usage error for unknown names.
- */
+/* `names` limits to these checks (comma-separated; NULL: all owed). Usage error for unknown names
+ * and for a header that cannot be judged. Borrows `header` until checker_end(). */
 int checker_new(const struct history_header *header, const char *names, struct checker **out,
                 struct error *error);
 void checker_step(struct checker *checker, const struct event *event);

@@ -9,16 +9,17 @@
 static const struct {
     const char *word;
     bool counted;
+    uint32_t nodes_min;
 } roles[TARGET_ROLES] = {
-    [TARGET_ANY] = {"any", false},
-    [TARGET_LEADER] = {"leader", false},
-    [TARGET_CANDIDATE] = {"candidate", false},
-    [TARGET_FOLLOWER] = {"follower", true},
-    [TARGET_RANDOM] = {"random", true},
-    [TARGET_MINORITY] = {"minority", false},
-    [TARGET_MAJORITY] = {"majority", false},
-    [TARGET_ALL] = {"all", false},
-    [TARGET_NODES] = {NULL, false},
+    [TARGET_ANY] = {"any", false, 1},
+    [TARGET_LEADER] = {"leader", false, 1},
+    [TARGET_CANDIDATE] = {"candidate", false, 1},
+    [TARGET_FOLLOWER] = {"follower", true, 2},
+    [TARGET_RANDOM] = {"random", true, 1},
+    [TARGET_MINORITY] = {"minority", false, 3},
+    [TARGET_MAJORITY] = {"majority", false, 1},
+    [TARGET_ALL] = {"all", false, 1},
+    [TARGET_NODES] = {NULL, false, 1},
 };
 
 uint32_t nodes_pick(struct random *random, node_set set)
@@ -49,6 +50,11 @@ void nodes_format(node_set set, char separator, struct text *out)
             text_add(out, "%c", separator);
         text_add(out, "n%u", nodes_first(set));
     }
+}
+
+uint32_t target_nodes_min(enum target_role role)
+{
+    return roles[role].nodes_min;
 }
 
 void target_format(const struct target *target, struct text *out)

@@ -1,0 +1,35 @@
+/* Carries an elector's outputs out in a real process, in the order elector.h demands: persist and
+ * fsync, report, send, rearm. The simulator has a driver of its own. */
+#ifndef COUP_NODES_DRIVER_H
+#define COUP_NODES_DRIVER_H
+
+#include "nodes/alarm.h"
+#include "nodes/chronicle.h"
+#include "nodes/elector.h"
+#include "nodes/service.h"
+#include "nodes/shell.h"
+#include "nodes/store.h"
+
+struct driver {
+    struct shell *shell;
+    const struct algorithm *algorithm;
+    struct elector_config config;
+    void *elector; /* the algorithm's state */
+    struct output output;
+    struct chronicle chronicle;
+    struct service service;
+    struct store store;
+    struct durable stored; /* as read at the start */
+    struct alarm wake, service_wake, counts;
+};
+
+/* Parse the algorithm, read the state; nothing is sent before driver_start(). */
+int driver_open(struct driver *driver, struct shell *shell, struct error *error);
+void driver_start(struct driver *driver);
+void driver_message(struct driver *driver, const struct envelope *envelope);
+void driver_unsent(struct driver *driver, const struct envelope *envelope);
+void driver_command(struct driver *driver, enum command_type type, uint32_t target);
+void driver_stop(struct driver *driver); /* last counts; closes its handles */
+void driver_release(struct driver *driver);
+
+#endif

@@ -1,0 +1,385 @@
+#include "nodes/mesh.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nng/nng.h>
+#include <nng/protocol/pipeline0/pull.h>
+#include <nng/protocol/pipeline0/push.h>
+
+#include "base/random.h"
+#include "base/units.h"
+#include "nodes/address.h"
+#include "nodes/alarm.h"
+#include "nodes/clock.h"
+
+/* Messages that wait while the one before is on its way into the kernel. */
+#define QUEUE_MESSAGES 128
+/* Messages taken before the loop's other work has its turn. */
+#define DRAIN_MAX 256u
+/* Attempts under way at once. A new one starts before the last has failed, because after a cut the
+ * kernel repeats a lost SYN late; the last few go on, because on a slow link they need the time. */
+#define ATTEMPTS 4u
+#define DIAL_MIN_NS (150 * NS_PER_MS)
+#define DIAL_MAX_NS (250 * NS_PER_MS)
+#define DIAL_AGAIN_NS (20 * NS_PER_MS) /* never sooner, whatever happens */
+/* NNG's own redialling follows the wall clock, which faults may bend: it is left to us. */
+#define NNG_REDIAL_MS (24 * 3600 * 1000)
+
+struct peer {
+    struct mesh *mesh;
+    uint32_t process;
+    nng_socket socket;
+    nng_dialer attempts[ATTEMPTS]; /* id 0: none */
+    uint32_t next_attempt;
+    uint64_t dialled_ns, dial_ns; /* last and next attempt, own monotonic */
+    atomic_int pipes;             /* written by NNG's threads */
+    atomic_int dialer;            /* id of the one that connected last */
+    bool connected;               /* as the loop has seen it */
+    char url[48];
+};
+
+struct mesh {
+    struct wire_context context;
+    struct mesh_events events;
+    struct random random; /* only spreads dialling in time */
+    nng_socket listener;
+    uv_poll_t readable;
+    uv_async_t changed;
+    struct alarm redial;
+    struct text encoded;
+    uint32_t *ids;
+    uint64_t foreign, malformed;
+    bool polled;      /* readable is in the loop */
+    uint32_t closing; /* handles whose end the loop has yet to confirm */
+    uint32_t peer_count;
+    struct peer peers[];
+};
+
+/* The one place where NNG's codes become errno. */
+static int nng_failed(struct error *error, int code, const char *what, const char *where)
+{
+    static const struct {
+        int nng, code;
+    } table[] = {
+        {NNG_ENOMEM, ENOMEM},
+        {NNG_EADDRINUSE, EADDRINUSE},
+        {NNG_EPERM, EPERM},
+        {NNG_EADDRINVAL, EINVAL},
+        {NNG_ENOTSUP, ENOTSUP},
+        {NNG_ECLOSED, EBADF},
+        {NNG_ECONNREFUSED, ECONNREFUSED},
+        {NNG_EUNREACHABLE, EHOSTUNREACH},
+    };
+    int errno_code = code & NNG_ESYSERR ? code & ~NNG_ESYSERR : EIO;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (table[i].nng == code)
+            errno_code = table[i].code;
+    return error_set(error, -errno_code, "%s %s: %s", what, where, nng_strerror(code));
+}
+
+static void url_of(uint32_t base, uint32_t process, char *url, size_t room)
+{
+    char address[ADDRESS_TEXT_MAX];
+    (void)snprintf(url, room, "tcp://%s:%u", address_format(address_of(base, process), address),
+                   ADDRESS_PORT);
+}
+
+/* Dialling */
+
+static void attempt_close(nng_dialer *attempt)
+{
+    if (attempt->id > 0)
+        (void)nng_dialer_close(*attempt); /* already closed is fine */
+    *attempt = (nng_dialer)NNG_DIALER_INITIALIZER;
+}
+
+/* A dialer that cannot be made (no memory, no descriptors) is tried again like one that failed. */
+static void dial(struct peer *peer, uint64_t now_ns)
+{
+    nng_dialer *attempt = &peer->attempts[peer->next_attempt];
+    peer->next_attempt = (peer->next_attempt + 1) % ATTEMPTS;
+    attempt_close(attempt);
+    peer->dialled_ns = now_ns;
+    peer->dial_ns = now_ns + random_between(&peer->mesh->random, DIAL_MIN_NS, DIAL_MAX_NS);
+    if (nng_dialer_create(attempt, peer->socket, peer->url) != 0)
+        return;
+    (void)nng_dialer_set_ms(*attempt, NNG_OPT_RECONNMINT, NNG_REDIAL_MS);
+    (void)nng_dialer_set_bool(*attempt, NNG_OPT_TCP_NODELAY, true);
+    (void)nng_dialer_set_bool(*attempt, NNG_OPT_TCP_KEEPALIVE, true);
+    (void)nng_dialer_start(*attempt, NNG_FLAG_NONBLOCK);
+}
+
+static void dial_soon(struct peer *peer, uint64_t now_ns)
+{
+    uint64_t earliest = peer->dialled_ns + DIAL_AGAIN_NS;
+    peer->dial_ns = now_ns > earliest ? now_ns : earliest;
+}
+
+/* Two attempts may have succeeded; the one NNG told us of last stays. */
+static void keep_one_attempt(struct peer *peer)
+{
+    int kept = atomic_load(&peer->dialer);
+    for (uint32_t i = 0; i < ATTEMPTS; i++)
+        if (nng_dialer_id(peer->attempts[i]) != kept)
+            attempt_close(&peer->attempts[i]);
+}
+
+static void observe(struct peer *peer, uint64_t now_ns)
+{
+    int pipes = atomic_load(&peer->pipes);
+    bool was_connected = peer->connected;
+    peer->connected = pipes > 0;
+    if (peer->connected && (!was_connected || pipes > 1))
+        keep_one_attempt(peer);
+    else if (!peer->connected && was_connected)
+        dial_soon(peer, now_ns);
+}
+
+static void redial(void *context)
+{
+    struct mesh *mesh = context;
+    uint64_t now_ns = clock_own_ns(), next_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < mesh->peer_count; i++) {
+        struct peer *peer = &mesh->peers[i];
+        observe(peer, now_ns);
+        if (peer->connected)
+            continue;
+        if (now_ns >= peer->dial_ns)
+            dial(peer, now_ns);
+        if (peer->dial_ns < next_ns)
+            next_ns = peer->dial_ns;
+    }
+    alarm_set(&mesh->redial, next_ns);
+}
+
+static void on_changed(uv_async_t *async)
+{
+    redial(async->data);
+}
+
+/* On NNG's threads: nothing but atomics and a wake-up. */
+static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *context)
+{
+    struct peer *peer = context;
+    if (event == NNG_PIPE_EV_ADD_POST) {
+        atomic_store(&peer->dialer, nng_dialer_id(nng_pipe_dialer(pipe)));
+        (void)atomic_fetch_add(&peer->pipes, 1);
+    } else {
+        (void)atomic_fetch_sub(&peer->pipes, 1);
+    }
+    (void)uv_async_send(&peer->mesh->changed); /* fails only on a closing handle */
+}
+
+static struct peer *peer_find(struct mesh *mesh, uint32_t process)
+{
+    for (uint32_t i = 0; i < mesh->peer_count; i++)
+        if (mesh->peers[i].process == process)
+            return &mesh->peers[i];
+    return NULL;
+}
+
+/* Receiving */
+
+/* A peer that talks is alive: if our own connection to it is down, dial now. */
+static void heard_from(struct mesh *mesh, uint32_t process)
+{
+    struct peer *peer = peer_find(mesh, process);
+    if (!peer || atomic_load(&peer->pipes) > 0)
+        return;
+    uint64_t now_ns = clock_own_ns();
+    if (peer->dial_ns > now_ns + DIAL_AGAIN_NS) {
+        dial_soon(peer, now_ns);
+        redial(mesh);
+    }
+}
+
+static void take(struct mesh *mesh, nng_msg *message)
+{
+    struct envelope envelope;
+    struct error error;
+    int rc = wire_decode(&mesh->context, nng_msg_body(message), nng_msg_len(message), mesh->ids,
+                         &envelope, &error);
+    if (rc == 0) {
+        heard_from(mesh, envelope.source);
+        mesh->events.message(mesh->events.context, &envelope);
+    } else if (rc == -ESTALE) {
+        mesh->foreign++;
+    } else {
+        mesh->malformed++;
+    }
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    struct mesh *mesh = poll->data;
+    (void)status; /* an error is found by receiving */
+    (void)events;
+    nng_msg *message = NULL;
+    for (uint32_t i = 0; i < DRAIN_MAX; i++) {
+        if (nng_recvmsg(mesh->listener, &message, NNG_FLAG_NONBLOCK) != 0)
+            break;
+        take(mesh, message);
+        nng_msg_free(message);
+    }
+    if (mesh->events.drained)
+        mesh->events.drained(mesh->events.context);
+}
+
+bool mesh_send(struct mesh *mesh, const struct envelope *envelope)
+{
+    struct peer *peer = peer_find(mesh, envelope->target);
+    nng_msg *message = NULL;
+    if (!peer || atomic_load(&peer->pipes) == 0)
+        return false;
+    struct envelope sent = *envelope;
+    sent.run = mesh->context.run;
+    text_clear(&mesh->encoded);
+    wire_encode(&sent, &mesh->encoded);
+    if (nng_msg_alloc(&message, 0) != 0)
+        return false;
+    if (nng_msg_append(message, mesh->encoded.at, mesh->encoded.length) == 0 &&
+        nng_sendmsg(peer->socket, message, NNG_FLAG_NONBLOCK) == 0)
+        return true;
+    nng_msg_free(message);
+    return false;
+}
+
+/* Opening and closing */
+
+static void forget(struct mesh *mesh)
+{
+    text_release(&mesh->encoded);
+    free(mesh->ids);
+    free(mesh);
+}
+
+static int listen_on(struct mesh *mesh, const char *url, struct error *error)
+{
+    nng_listener listener = NNG_LISTENER_INITIALIZER;
+    int fd = -1;
+    int code = nng_pull0_open(&mesh->listener);
+    if (code == 0)
+        code = nng_socket_set_size(mesh->listener, NNG_OPT_RECVMAXSZ, WIRE_BYTES_MAX);
+    if (code == 0)
+        code = nng_listener_create(&listener, mesh->listener, url);
+    if (code == 0)
+        code = nng_listener_set_bool(listener, NNG_OPT_TCP_KEEPALIVE, true);
+    if (code == 0)
+        code = nng_listener_start(listener, 0);
+    if (code == 0)
+        code = nng_socket_get_int(mesh->listener, NNG_OPT_RECVFD, &fd);
+    if (code != 0)
+        return nng_failed(error, code, "listen on", url);
+    int rc = uv_poll_init(mesh->redial.timer.loop, &mesh->readable, fd);
+    mesh->polled = rc == 0;
+    if (rc == 0) {
+        mesh->readable.data = mesh;
+        rc = uv_poll_start(&mesh->readable, UV_READABLE, on_readable);
+    }
+    if (rc < 0)
+        return error_set(error, rc, "poll %s: %s", url, uv_strerror(rc));
+    return 0;
+}
+
+static int open_peer(struct mesh *mesh, struct peer *peer, uint32_t base, uint32_t process,
+                     struct error *error)
+{
+    peer->mesh = mesh;
+    peer->process = process;
+    url_of(base, process, peer->url, sizeof peer->url);
+    int code = nng_push0_open(&peer->socket);
+    if (code == 0)
+        code = nng_socket_set_int(peer->socket, NNG_OPT_SENDBUF, QUEUE_MESSAGES);
+    if (code == 0)
+        code = nng_pipe_notify(peer->socket, NNG_PIPE_EV_ADD_POST, on_pipe, peer);
+    if (code == 0)
+        code = nng_pipe_notify(peer->socket, NNG_PIPE_EV_REM_POST, on_pipe, peer);
+    if (code != 0)
+        return nng_failed(error, code, "prepare to dial", peer->url);
+    return 0;
+}
+
+static int open_all(struct mesh *mesh, const struct mesh_config *config, struct error *error)
+{
+    char url[sizeof mesh->peers[0].url];
+    url_of(config->base, config->self, url, sizeof url);
+    int rc = listen_on(mesh, url, error);
+    for (; rc == 0 && mesh->peer_count < config->peer_count; mesh->peer_count++)
+        rc = open_peer(mesh, &mesh->peers[mesh->peer_count], config->base,
+                       config->peers[mesh->peer_count], error);
+    return rc;
+}
+
+int mesh_open(uv_loop_t *loop, const struct mesh_config *config, const struct mesh_events *events,
+              struct mesh **out, struct error *error)
+{
+    struct mesh *mesh = must_alloc(1, sizeof *mesh + config->peer_count * sizeof mesh->peers[0]);
+    mesh->context = (struct wire_context){
+        .run = config->run, .self = config->self, .nodes = config->nodes, .kinds = config->kinds};
+    mesh->events = *events;
+    mesh->ids = must_alloc(config->nodes, sizeof *mesh->ids);
+    random_init(&mesh->random, config->seed, "dial", config->self);
+    int rc = uv_async_init(loop, &mesh->changed, on_changed);
+    if (rc < 0) {
+        forget(mesh);
+        return error_set(error, rc, "watch connections: %s", uv_strerror(rc));
+    }
+    mesh->changed.data = mesh;
+    alarm_init(&mesh->redial, loop, redial, mesh);
+    rc = open_all(mesh, config, error);
+    if (rc < 0) {
+        mesh_close(mesh);
+        return rc;
+    }
+    redial(mesh);
+    *out = mesh;
+    return 0;
+}
+
+uint32_t mesh_self(const struct mesh *mesh)
+{
+    return mesh->context.self;
+}
+
+uint64_t mesh_foreign(const struct mesh *mesh)
+{
+    return mesh->foreign;
+}
+
+uint64_t mesh_malformed(const struct mesh *mesh)
+{
+    return mesh->malformed;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct mesh *mesh = handle->data;
+    if (--mesh->closing == 0)
+        forget(mesh);
+}
+
+static void close_handle(struct mesh *mesh, uv_handle_t *handle)
+{
+    handle->data = mesh;
+    mesh->closing++;
+    uv_close(handle, on_closed);
+}
+
+/* nng_close() waits for NNG's callbacks, so none comes after the handles are gone. An id of 0 is a
+ * socket that was never opened, which NNG refuses to close. */
+void mesh_close(struct mesh *mesh)
+{
+    if (!mesh)
+        return;
+    if (mesh->polled)
+        close_handle(mesh, (uv_handle_t *)&mesh->readable);
+    for (uint32_t i = 0; i < mesh->peer_count; i++)
+        (void)nng_close(mesh->peers[i].socket);
+    (void)nng_close(mesh->listener);
+    close_handle(mesh, (uv_handle_t *)&mesh->redial.timer);
+    close_handle(mesh, (uv_handle_t *)&mesh->changed);
+}

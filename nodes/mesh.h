@@ -1,0 +1,50 @@
+/* The faulted network as a process sees it: one NNG pull socket that listens on the process's own
+ * address, and one push socket for every process it sends to, so that each directed link is a
+ * connection of its own. Lives in the uv loop; NNG's threads touch nothing of ours but one atomic
+ * per peer and a wake-up.
+ *
+ * Sending never waits. A message to a peer that is not connected, or whose queue is full, is
+ * dropped and the caller told: elections are made for lossy networks. Connections that are down are
+ * dialled again every 150 to 250 ms, and at once when the peer is heard from. */
+#ifndef COUP_NODES_MESH_H
+#define COUP_NODES_MESH_H
+
+#include <uv.h>
+
+#include "base/error.h"
+#include "nodes/wire.h"
+
+struct mesh_config {
+    uint64_t run;
+    uint32_t self;         /* process number */
+    uint32_t base;         /* nodes/address.h */
+    uint32_t nodes;        /* n, for vetting what comes */
+    uint32_t kinds;        /* message kinds of the algorithm; 0: takes no election messages */
+    const uint32_t *peers; /* process numbers to send to; copied */
+    uint32_t peer_count;
+    uint64_t seed; /* spreads dialling in time */
+};
+
+struct mesh_events {
+    void (*message)(void *context, const struct envelope *envelope); /* borrowed for the call */
+    void (*drained)(void *context); /* after the last message of a row; may be NULL */
+    void *context;
+};
+
+struct mesh;
+int mesh_open(uv_loop_t *loop, const struct mesh_config *config, const struct mesh_events *events,
+              struct mesh **out, struct error *error);
+
+/* Sends to envelope->target under the run's number. False: it certainly did not leave. */
+bool mesh_send(struct mesh *mesh, const struct envelope *envelope);
+
+uint32_t mesh_self(const struct mesh *mesh);
+
+/* Messages that were none of this run's or not for us, and those that were malformed. */
+uint64_t mesh_foreign(const struct mesh *mesh);
+uint64_t mesh_malformed(const struct mesh *mesh);
+
+/* Closes all sockets; frees the mesh when the loop has run once more. NULL is fine. */
+void mesh_close(struct mesh *mesh);
+
+#endif

@@ -1,0 +1,97 @@
+/* coup-node: one election node. */
+#include "nodes/driver.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct node {
+    struct driver driver;
+    uint32_t peers[NODES_MAX + 1 + CLIENTS_MAX];
+};
+
+static void add_peers(struct node *node, const struct arguments *arguments,
+                      struct mesh_config *config)
+{
+    config->peers = node->peers;
+    for (uint32_t id = 1; id <= arguments->nodes; id++)
+        if (id != arguments->id)
+            node->peers[config->peer_count++] = PROCESS_NUMBER(PROCESS_NODE, id);
+    node->peers[config->peer_count++] = PROCESS_NUMBER(PROCESS_RESOURCE, 0);
+    for (uint32_t id = 1; id <= arguments->clients; id++)
+        node->peers[config->peer_count++] = PROCESS_NUMBER(PROCESS_CLIENT, id);
+}
+
+static int node_open(struct shell *shell, struct mesh_config *config, struct error *error)
+{
+    struct node *node = shell->state;
+    int rc = driver_open(&node->driver, shell, error);
+    if (rc < 0)
+        return rc;
+    config->self = PROCESS_NUMBER(PROCESS_NODE, shell->arguments.id);
+    config->kinds = algorithm_kind_count(node->driver.algorithm);
+    add_peers(node, &shell->arguments, config);
+    return 0;
+}
+
+static void node_start(struct shell *shell)
+{
+    driver_start(&((struct node *)shell->state)->driver);
+}
+
+static void node_message(struct shell *shell, const struct envelope *envelope)
+{
+    driver_message(&((struct node *)shell->state)->driver, envelope);
+}
+
+static void node_unsent(struct shell *shell, const struct envelope *envelope)
+{
+    driver_unsent(&((struct node *)shell->state)->driver, envelope);
+}
+
+/* "transfer N | resign | force | trace on|off" */
+static const char *node_command(struct shell *shell, const char *text)
+{
+    struct driver *driver = &((struct node *)shell->state)->driver;
+    unsigned target = 0;
+    char end = '\0';
+    if (strcmp(text, "resign") == 0)
+        driver_command(driver, COMMAND_RESIGN, 0);
+    else if (strcmp(text, "force") == 0)
+        driver_command(driver, COMMAND_FORCE, 0);
+    else if (strcmp(text, "trace on") == 0 || strcmp(text, "trace off") == 0)
+        driver->chronicle.trace = strcmp(text, "trace on") == 0;
+    else if (sscanf(text, "transfer %u%c", &target, &end) == 1 && target <= driver->config.nodes)
+        driver_command(driver, COMMAND_TRANSFER, target);
+    else
+        return "not one of: transfer N, resign, force, trace on, trace off";
+    return NULL;
+}
+
+static void node_stop(struct shell *shell)
+{
+    driver_stop(&((struct node *)shell->state)->driver);
+}
+
+static void node_release(struct shell *shell)
+{
+    driver_release(&((struct node *)shell->state)->driver);
+}
+
+static const struct shell_program program = {
+    .program = PROGRAM_NODE,
+    .name = "coup-node",
+    .summary = "one election node; speaks control frames on stdin and stdout",
+    .open = node_open,
+    .start = node_start,
+    .message = node_message,
+    .command = node_command,
+    .stop = node_stop,
+    .release = node_release,
+    .unsent = node_unsent,
+};
+
+int main(int argc, char **argv)
+{
+    struct node node = {0};
+    return shell_main(&program, &node, argc, argv);
+}

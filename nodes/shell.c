@@ -1,0 +1,179 @@
+#include "nodes/shell.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/knobs.h"
+#include "base/random.h"
+#include "nodes/address.h"
+
+void shell_fail(struct shell *shell, const struct error *error)
+{
+    if (!shell->failed)
+        shell->failure = *error;
+    shell->failed = true;
+    uv_stop(&shell->loop);
+}
+
+void shell_record(struct shell *shell)
+{
+    while (shell->recorded < shell->outbox.event_count)
+        child_event(&shell->child, &shell->outbox.events[shell->recorded++]);
+    child_flush(&shell->child);
+}
+
+void shell_carry(struct shell *shell)
+{
+    struct outbox *outbox = &shell->outbox;
+    shell_record(shell);
+    for (uint32_t i = 0; i < outbox->message_count; i++) {
+        struct envelope envelope = outbox->messages[i]; /* unsent() may move the array */
+        if (mesh_send(shell->mesh, &envelope) || !shell->program->unsent)
+            continue;
+        shell->program->unsent(shell, &envelope);
+        shell_record(shell);
+    }
+    outbox_reset(outbox);
+    shell->recorded = 0;
+}
+
+static void on_message(void *context, const struct envelope *envelope)
+{
+    struct shell *shell = context;
+    if (!shell->failed)
+        shell->program->message(shell, envelope);
+}
+
+static void on_drained(void *context)
+{
+    struct shell *shell = context;
+    if (!shell->failed && shell->program->drained)
+        shell->program->drained(shell);
+}
+
+static void on_command(void *context, uint64_t id, const char *text)
+{
+    struct shell *shell = context;
+    uint64_t begin_ns = child_now(&shell->child);
+    const char *refusal = shell->program->command(shell, text);
+    child_done(&shell->child, id, begin_ns, refusal ? refusal : "done");
+    child_flush(&shell->child);
+}
+
+static void on_end(void *context)
+{
+    struct shell *shell = context;
+    uv_stop(&shell->loop);
+}
+
+static int parse(struct shell *shell, int argc, char **argv, struct error *error)
+{
+    int rc = arguments_parse(shell->program->program, argc, argv, &shell->arguments, error);
+    if (rc < 0)
+        return rc;
+    knobs_defaults(&shell->knobs);
+    return knobs_parse(shell->arguments.knobs, &shell->knobs, error);
+}
+
+static int join(struct shell *shell, struct error *error)
+{
+    const struct child_events child_events = {on_command, on_end, shell};
+    const struct mesh_events mesh_events = {on_message, on_drained, shell};
+    const struct arguments *arguments = &shell->arguments;
+    struct mesh_config config = {.run = arguments->run,
+                                 .base = (uint32_t)arguments->base,
+                                 .nodes = (uint32_t)arguments->nodes,
+                                 .seed = mix64(arguments->seed ^ arguments->incarnation)};
+    int rc = shell->program->open(shell, &config, error);
+    if (rc < 0)
+        return rc;
+    rc = child_open(&shell->child, &shell->loop, arguments->origin, &child_events, error);
+    if (rc < 0)
+        return rc;
+    rc = mesh_open(&shell->loop, &config, &mesh_events, &shell->mesh, error);
+    if (rc < 0)
+        child_close(&shell->child);
+    return rc;
+}
+
+static void run(struct shell *shell)
+{
+    char address[ADDRESS_TEXT_MAX];
+    uint32_t own = address_of((uint32_t)shell->arguments.base, mesh_self(shell->mesh));
+    child_ready(&shell->child, address_format(own, address));
+    child_flush(&shell->child);
+    shell->program->start(shell);
+    if (!shell->failed)
+        (void)uv_run(&shell->loop, UV_RUN_DEFAULT); /* until stopped */
+    shell->program->stop(shell);
+    child_close(&shell->child);
+}
+
+static void log_strangers(const struct shell *shell)
+{
+    uint64_t foreign = mesh_foreign(shell->mesh), malformed = mesh_malformed(shell->mesh);
+    if (foreign || malformed)
+        (void)fprintf(stderr, "%s: dropped %llu foreign and %llu malformed messages\n",
+                      shell->program->name, (unsigned long long)foreign,
+                      (unsigned long long)malformed);
+}
+
+/* Whatever was opened, if anything. */
+static void release(struct shell *shell)
+{
+    mesh_close(shell->mesh);
+    (void)uv_run(&shell->loop, UV_RUN_DEFAULT); /* only closing handles are left */
+    (void)uv_loop_close(&shell->loop);
+    shell->program->release(shell);
+    child_release(&shell->child);
+    outbox_release(&shell->outbox);
+}
+
+/* 0, or the negative errno that `error` tells of. */
+static int live(struct shell *shell, int argc, char **argv, struct error *error)
+{
+    int rc = parse(shell, argc, argv, error);
+    if (rc < 0)
+        return rc;
+    rc = uv_loop_init(&shell->loop);
+    if (rc < 0)
+        return error_set(error, rc, "start the event loop: %s", uv_strerror(rc));
+    rc = join(shell, error);
+    if (rc == 0) {
+        run(shell);
+        log_strangers(shell);
+    }
+    release(shell);
+    if (rc == 0 && shell->failed) {
+        *error = shell->failure;
+        rc = -EIO;
+    }
+    return rc;
+}
+
+static int print_help(const struct shell_program *program)
+{
+    struct text text = {0};
+    text_add(&text, "%s: %s\nusage: %s name=value...\n", program->name, program->summary,
+             program->name);
+    arguments_help(program->program, &text);
+    (void)fputs(text_string(&text), stdout);
+    text_release(&text);
+    return EXIT_VALID;
+}
+
+int shell_main(const struct shell_program *program, void *state, int argc, char **argv)
+{
+    struct shell shell = {.program = program, .state = state};
+    struct error error;
+    /* NNG brings a dozen threads; a heap for each would cost more memory than all our data. */
+    (void)mallopt(M_ARENA_MAX, 1);
+    if (argc == 2 && strcmp(argv[1], "--help") == 0)
+        return print_help(program);
+    if (live(&shell, argc - 1, argv + 1, &error) == 0)
+        return EXIT_VALID;
+    (void)fprintf(stderr, "%s: %s\n", program->name, error.text);
+    return (int)error_exit_code(&error);
+}

@@ -1,0 +1,59 @@
+/* The frame of a child program: loop, control channel, mesh, and the way out. A program adds what
+ * it does with a message and a command. One program, one shell. */
+#ifndef COUP_NODES_SHELL_H
+#define COUP_NODES_SHELL_H
+
+#include "nodes/arguments.h"
+#include "nodes/child.h"
+#include "nodes/mesh.h"
+#include "nodes/outbox.h"
+
+struct shell;
+
+struct shell_program {
+    enum program program;
+    const char *name, *summary;
+    /* Check the arguments, open files, say who we are and who our peers are: config->self, kinds,
+     * peers (copied by the mesh), peer_count. Child and mesh do not exist yet. */
+    int (*open)(struct shell *shell, struct mesh_config *config, struct error *error);
+    /* Child and mesh are there: begin. */
+    void (*start)(struct shell *shell);
+    void (*message)(struct shell *shell, const struct envelope *envelope);
+    void (*drained)(struct shell *shell); /* may be NULL */
+    /* NULL: done; else why not. */
+    const char *(*command)(struct shell *shell, const char *text);
+    /* The child ends, start() was called: last events, close handles. */
+    void (*stop)(struct shell *shell);
+    /* Free the state, however far open() came. */
+    void (*release)(struct shell *shell);
+    /* A message that certainly did not leave: add what follows to the outbox. May be NULL. */
+    void (*unsent)(struct shell *shell, const struct envelope *envelope);
+};
+
+struct shell {
+    const struct shell_program *program;
+    struct arguments arguments;
+    struct knobs knobs;
+    uv_loop_t loop;
+    struct child child;
+    struct mesh *mesh;
+    struct outbox outbox;
+    uint32_t recorded;    /* events of the outbox that are out */
+    struct error failure; /* why it ended, if `failed` */
+    bool failed;
+    void *state; /* the program's own */
+};
+
+/* main() of a child: parse, open, run until EOF, close. Returns the exit code. */
+int shell_main(const struct shell_program *program, void *state, int argc, char **argv);
+
+/* Record the outbox's events and write them out; its messages stay. */
+void shell_record(struct shell *shell);
+
+/* Record the outbox's events, write them out, send its messages, until it is empty. */
+void shell_carry(struct shell *shell);
+
+/* End the process with this error and exit code 3. */
+void shell_fail(struct shell *shell, const struct error *error);
+
+#endif

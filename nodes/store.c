@@ -1,0 +1,193 @@
+/* The file: magic, version, node, run, algorithm, words, CRC32C of all before it; integers
+ * little-endian, the length fixed. */
+#include "nodes/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "histories/crc32c.h"
+
+#define MAGIC "coupnode"
+#define VERSION 1u
+#define ALGORITHM_BYTES 24u
+
+enum {
+    AT_VERSION = 8,
+    AT_NODE = AT_VERSION + 4,
+    AT_RUN = AT_NODE + 4,
+    AT_ALGORITHM = AT_RUN + 8,
+    AT_WORDS = AT_ALGORITHM + ALGORITHM_BYTES,
+    AT_CHECK = AT_WORDS + 8 * DURABLE_WORDS,
+    FILE_BYTES = AT_CHECK + 4
+};
+
+static void put(uint8_t *at, uint64_t value, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++)
+        at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static uint64_t get(const uint8_t *at, uint32_t bytes)
+{
+    uint64_t value = 0;
+    for (uint32_t i = 0; i < bytes; i++)
+        value |= (uint64_t)at[i] << (8 * i);
+    return value;
+}
+
+static void encode(const struct store_owner *owner, const struct durable *durable,
+                   uint8_t file[FILE_BYTES])
+{
+    memset(file, 0, FILE_BYTES);
+    memcpy(file, MAGIC, AT_VERSION);
+    put(file + AT_VERSION, VERSION, 4);
+    put(file + AT_NODE, owner->node, 4);
+    put(file + AT_RUN, owner->run, 8);
+    memcpy(file + AT_ALGORITHM, owner->algorithm, strnlen(owner->algorithm, ALGORITHM_BYTES));
+    for (uint32_t i = 0; i < DURABLE_WORDS; i++)
+        put(file + AT_WORDS + 8 * (size_t)i, durable->word[i], 8);
+    put(file + AT_CHECK, crc32c(0, file, AT_CHECK), 4);
+}
+
+/* What the file is comes before whether it is whole, so that the message says the useful thing. */
+static int decode(const struct store_owner *owner, const uint8_t *file, size_t length,
+                  struct durable *out, struct error *error)
+{
+    if (length < AT_VERSION || memcmp(file, MAGIC, AT_VERSION) != 0)
+        return error_set(error, -EBADMSG, "not a node's state (%zu bytes)", length);
+    if (length != FILE_BYTES)
+        return error_set(error, -EBADMSG, "%zu bytes, where a node's state has %d", length,
+                         FILE_BYTES);
+    if (get(file + AT_CHECK, 4) != crc32c(0, file, AT_CHECK))
+        return error_set(error, -EBADMSG, "damaged (its checksum does not fit)");
+    if (get(file + AT_VERSION, 4) != VERSION)
+        return error_set(error, -EBADMSG, "version %" PRIu64 ", where %u is known",
+                         get(file + AT_VERSION, 4), VERSION);
+    if (get(file + AT_NODE, 4) != owner->node)
+        return error_set(error, -EBADMSG, "the state of node %" PRIu64 ", not of node %" PRIu32,
+                         get(file + AT_NODE, 4), owner->node);
+    if (get(file + AT_RUN, 8) != owner->run)
+        return error_set(error, -EBADMSG, "the state of another run (%016" PRIx64 ")",
+                         get(file + AT_RUN, 8));
+    const char *algorithm = (const char *)file + AT_ALGORITHM;
+    if (strncmp(algorithm, owner->algorithm, ALGORITHM_BYTES) != 0)
+        return error_set(error, -EBADMSG, "the state of algorithm '%.*s', not '%s'",
+                         (int)ALGORITHM_BYTES, algorithm, owner->algorithm);
+    for (uint32_t i = 0; i < DURABLE_WORDS; i++)
+        out->word[i] = get(file + AT_WORDS + 8 * (size_t)i, 8);
+    return 0;
+}
+
+static int failed(struct error *error, const char *what, const char *name)
+{
+    int code = errno;
+    return error_set(error, -code, "%s %s: %s", what, name, strerror(code));
+}
+
+static int write_all(int file, struct slice bytes)
+{
+    while (bytes.length > 0) {
+        ssize_t written = write(file, bytes.at, bytes.length);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return -1;
+        bytes.at += written;
+        bytes.length -= (size_t)written;
+    }
+    return 0;
+}
+
+static int write_new(int folder, const char *name, struct slice bytes, struct error *error)
+{
+    int file = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (file < 0)
+        return failed(error, "create", name);
+    int rc = 0;
+    if (write_all(file, bytes) < 0)
+        rc = failed(error, "write", name);
+    else if (fsync(file) < 0)
+        rc = failed(error, "fsync", name);
+    if (close(file) < 0 && rc == 0)
+        rc = failed(error, "close", name);
+    return rc;
+}
+
+int store_replace(int folder, const char *name, struct slice bytes, struct error *error)
+{
+    char fresh[STORE_NAME_MAX + 8];
+    (void)snprintf(fresh, sizeof fresh, "%s.new", name);
+    int rc = write_new(folder, fresh, bytes, error);
+    if (rc < 0)
+        return rc;
+    if (renameat(folder, fresh, folder, name) < 0)
+        return failed(error, "rename to", name);
+    if (fsync(folder) < 0)
+        return failed(error, "fsync the folder of", name);
+    return 0;
+}
+
+int store_folder(const char *path, int *ret_folder, struct error *error)
+{
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return failed(error, "open state folder", path);
+    *ret_folder = folder;
+    return 0;
+}
+
+static int read_words(const struct store *store, struct durable *out, struct error *error)
+{
+    uint8_t bytes[FILE_BYTES + 1]; /* one more than allowed, to see that it is too long */
+    int file = openat(store->folder, store->name, O_RDONLY | O_CLOEXEC);
+    if (file < 0 && errno == ENOENT)
+        return 0; /* a new disk */
+    if (file < 0)
+        return failed(error, "open", store->name);
+    ssize_t length = read(file, bytes, sizeof bytes);
+    int rc = length < 0 ? failed(error, "read", store->name)
+                        : decode(&store->owner, bytes, (size_t)length, out, error);
+    if (length >= 0 && rc < 0)
+        error_prefix(error, "%s", store->name);
+    (void)close(file); /* only read */
+    return rc;
+}
+
+int store_open(const char *folder, const struct store_owner *owner, struct store *out,
+               struct durable *ret_durable, struct error *error)
+{
+    struct store store = {.owner = *owner, .folder = -1};
+    struct durable durable = {0};
+    (void)snprintf(store.name, sizeof store.name, "node-%" PRIu32 ".state", owner->node);
+    int rc = store_folder(folder, &store.folder, error);
+    if (rc < 0)
+        return rc;
+    rc = read_words(&store, &durable, error);
+    if (rc < 0) {
+        error_prefix(error, "state in %s", folder);
+        store_release(&store);
+        return rc;
+    }
+    *out = store;
+    *ret_durable = durable;
+    return 0;
+}
+
+int store_write(const struct store *store, const struct durable *durable, struct error *error)
+{
+    uint8_t file[FILE_BYTES];
+    encode(&store->owner, durable, file);
+    return store_replace(store->folder, store->name, (struct slice){(const char *)file, FILE_BYTES},
+                         error);
+}
+
+void store_release(struct store *store)
+{
+    if (store->folder >= 0)
+        (void)close(store->folder); /* nothing was written through it */
+    store->folder = -1;
+}

@@ -178,25 +178,31 @@ static void note_damage(struct report_data *data, const char *damage)
         data->verdict = VERDICT_UNKNOWN;
 }
 
-int check_file(const char *path, const char *names, struct report_data *out, struct error *error)
+int check_history(struct history_reader *reader, const char *names, struct report_data *out,
+                  struct error *error)
 {
-    struct history_reader *reader;
     struct checker *checker;
     struct event event;
-    int rc = history_open(path, &reader, error);
+    int rc = checker_new(history_header(reader), names, &checker, error);
     if (rc < 0)
         return rc;
-    rc = checker_new(history_header(reader), names, &checker, error);
-    if (rc < 0) {
-        error_prefix(error, "%s", path);
-        history_reader_close(reader);
-        return rc;
-    }
     while (history_next(reader, &event) == 1)
         checker_step(checker, &event);
     checker_end(checker, out);
     if (history_damage(reader))
         note_damage(out, history_damage(reader));
-    history_reader_close(reader);
     return 0;
+}
+
+int check_file(const char *path, const char *names, struct report_data *out, struct error *error)
+{
+    struct history_reader *reader;
+    int rc = history_open(path, &reader, error);
+    if (rc < 0)
+        return rc;
+    rc = check_history(reader, names, out, error);
+    if (rc < 0)
+        error_prefix(error, "%s", path);
+    history_reader_close(reader);
+    return rc;
 }

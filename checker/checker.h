@@ -36,6 +36,10 @@ bool checker_violated(const struct checker *checker);
 void checker_end(struct checker *checker, struct report_data *out);
 void report_data_release(struct report_data *data);
 
+/* All that `reader` has left; it stays the caller's, with the header the verdict speaks of. */
+int check_history(struct history_reader *reader, const char *names, struct report_data *out,
+                  struct error *error);
+
 /* The whole of a file. */
 int check_file(const char *path, const char *names, struct report_data *out, struct error *error);
 

@@ -1,25 +1,177 @@
-/* `coup list`: what the registries hold. */
+/* `coup list`: what the registries hold, with every name a user may write. */
 #include "controller/command.h"
 
+#include <errno.h>
+
 #include "base/knobs.h"
+#include "checker/check.h"
+#include "controller/grid.h"
 #include "controller/output.h"
+#include "nodes/elector.h"
+
+static const struct grid_column option_columns[] = {
+    {"name", false}, {"default", false}, {"meaning", false}, {NULL, false}};
+
+static void add_options(struct grid *grid, const struct option *options)
+{
+    for (const struct option *option = options; option && option->name; option++) {
+        grid_row(grid, 1);
+        grid_cell(grid, "%s", option->name);
+        grid_cell(grid, "%s", option->initial);
+        grid_cell(grid, "%s", option->help);
+    }
+}
+
+static void traits_text(uint32_t traits, struct text *out)
+{
+    for (int trait = 0; trait < TRAITS; trait++)
+        if (traits & (1u << trait))
+            text_add(out, "%s%s", out->length ? ", " : "", trait_name((enum trait)trait));
+}
+
+static const struct grid_column algorithm_columns[] = {
+    {"name", false},    {"traits", false},   {"summary", false}, {"reference", true},
+    {"promises", true}, {"broken_by", true}, {NULL, false}};
+
+static void list_algorithms(struct grid *grid)
+{
+    for (uint32_t i = 0; algorithms[i]; i++) {
+        const struct algorithm *algorithm = algorithms[i];
+        struct option_values values;
+        struct text traits = {0};
+        options_defaults(algorithm->options, &values);
+        traits_text(algorithm->traits(&values), &traits);
+        grid_row(grid, 0);
+        grid_cell(grid, "%s", algorithm->name);
+        grid_cell(grid, "%s", text_string(&traits));
+        grid_cell(grid, "%s", algorithm->summary);
+        grid_cell(grid, "%s", algorithm->reference);
+        grid_cell(grid, "%s", algorithm->promises);
+        grid_cell(grid, "%s", algorithm->broken_by);
+        add_options(grid, algorithm->options);
+        text_release(&traits);
+    }
+}
+
+static const struct grid_column bug_columns[] = {
+    {"name", false}, {"caught_by", false}, {"faults", false}, {"summary", false}, {NULL, false}};
+
+static void list_bugs(struct grid *grid)
+{
+    for (uint32_t i = 0; algorithms[i]; i++)
+        for (const struct bug *bug = algorithms[i]->bugs; bug && bug->name; bug++) {
+            grid_row(grid, 0);
+            grid_cell(grid, "%s:bug=%s", algorithms[i]->name, bug->name);
+            grid_cell(grid, "%s", bug->check);
+            grid_cell(grid, "%s", bug->faults);
+            grid_cell(grid, "%s", bug->summary);
+        }
+}
+
+static const struct grid_column check_columns[] = {
+    {"name", false}, {"needs", false}, {"summary", false}, {NULL, false}};
+
+static void list_checks(struct grid *grid)
+{
+    for (uint32_t i = 0; checks[i]; i++) {
+        struct text traits = {0};
+        traits_text(checks[i]->traits, &traits);
+        grid_row(grid, 0);
+        grid_cell(grid, "%s", checks[i]->name);
+        grid_cell(grid, "%s", text_string(&traits));
+        grid_cell(grid, "%s", checks[i]->summary);
+        text_release(&traits);
+    }
+}
+
+static const struct grid_column knob_columns[] = {
+    {"name", false}, {"default", false}, {"range", false}, {"meaning", false}, {NULL, false}};
+
+static void list_knobs(struct grid *grid)
+{
+    for (const struct option *knob = knob_table; knob->name; knob++) {
+        struct text range = {0};
+        options_format_one(knob, knob->min, &range);
+        text_add(&range, "..");
+        options_format_one(knob, knob->max, &range);
+        grid_row(grid, 0);
+        grid_cell(grid, "%s", knob->name);
+        grid_cell(grid, "%s", knob->initial);
+        grid_cell(grid, "%s", text_string(&range));
+        grid_cell(grid, "%s", knob->help);
+        text_release(&range);
+    }
+}
+
+static const struct listing {
+    const char *name;
+    const struct grid_column *columns;
+    const char *inner;
+    void (*fill)(struct grid *grid);
+} listings[] = {
+    {"algorithms", algorithm_columns, "options", list_algorithms},
+    {"checks", check_columns, NULL, list_checks},
+    {"knobs", knob_columns, NULL, list_knobs},
+    {"bugs", bug_columns, NULL, list_bugs},
+};
+
+#define LISTINGS (sizeof listings / sizeof listings[0])
+
+static const struct listing *find_listing(const char *name, struct error *error)
+{
+    struct text accepted = {0};
+    for (size_t i = 0; i < LISTINGS; i++) {
+        if (slice_equals(slice_of(name), listings[i].name)) {
+            text_release(&accepted);
+            return &listings[i];
+        }
+        text_add(&accepted, "%s%s", i ? ", " : "", listings[i].name);
+    }
+    (void)error_usage(error, "unknown list '%.60s' (accepted: %s)", name, text_string(&accepted));
+    text_release(&accepted);
+    return NULL;
+}
 
 static int list_run(const struct command_line *line, struct error *error)
 {
-    (void)line;
+    const struct listing *listing = find_listing(line->arguments[0], error);
+    if (!listing)
+        return -EINVAL;
+    struct grid grid = {
+        .columns = listing->columns, .inner = listing->inner, .inner_columns = option_columns};
     struct text out = {0};
-    for (const struct option *knob = knob_table; knob->name; knob++)
-        text_add(&out, "%-24s %-8s %s\n", knob->name, knob->initial, knob->help);
+    listing->fill(&grid);
+    if (command_given(line, "json")) {
+        text_add(&out, "{\"%s\":", listing->name);
+        grid_json(&grid, &out);
+        text_add(&out, "}\n");
+    } else {
+        grid_text(&grid, output_columns(), output_colour(), &out);
+    }
     int rc = output_text(&out, error);
     text_release(&out);
+    grid_release(&grid);
     return rc < 0 ? rc : EXIT_VALID;
 }
+
+static const struct command_option list_options[] = {
+    {.name = "json", .help = "print one JSON object"},
+    {.name = NULL},
+};
+
+static const char *const list_examples[] = {
+    "coup list algorithms",
+    "coup list faults --json",
+    NULL,
+};
 
 const struct command command_list = {
     .name = "list",
     .summary = "list algorithms, faults, checks, knobs or planted bugs",
-    .arguments = "knobs",
+    .arguments = "algorithms|faults|checks|knobs|bugs",
     .arguments_min = 1,
     .arguments_max = 1,
+    .options = list_options,
+    .examples = list_examples,
     .run = list_run,
 };

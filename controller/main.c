@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,15 +18,6 @@ static void occupy_standard_descriptors(void)
     for (int fd = 0; fd < 3; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[fd]) < 0)
             _exit(EXIT_HARNESS);
-}
-
-/* Names come from the user; an error stays one line whatever they hold. */
-static void print_error(struct error *error)
-{
-    for (char *c = error->text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
-    (void)fprintf(stderr, "%s\n", error->text); /* nowhere left to complain */
 }
 
 static int coup_run(const struct command_line *line, struct error *error)
@@ -86,6 +76,6 @@ int main(int argc, char **argv)
     int rc = command_dispatch(&command_coup, argc, argv, &error);
     if (rc >= 0)
         return rc;
-    print_error(&error);
+    output_error(&error);
     return (int)error_exit_code(&error);
 }

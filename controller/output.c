@@ -21,6 +21,17 @@ int output_text(const struct text *text, struct error *error)
     return 0;
 }
 
+void output_error(const struct error *error)
+{
+    char line[sizeof error->text + 1];
+    size_t length = 0;
+    for (const char *c = error->text; *c; c++)
+        line[length++] = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+    line[length++] = '\n';
+    if (write(STDERR_FILENO, line, length) < 0)
+        return; /* nowhere left to complain */
+}
+
 bool output_colour(void)
 {
     const char *no_colour = getenv("NO_COLOR");

@@ -13,6 +13,9 @@
  * with `error` filled. Callers collect what belongs together: every call is a system call. */
 int output_text(const struct text *text, struct error *error);
 
+/* The error as one line on standard error, whatever bytes the user's names in it hold. */
+void output_error(const struct error *error);
+
 bool output_colour(void);      /* standard output is a terminal and colour is wanted */
 unsigned output_columns(void); /* width of the terminal on standard output; 0: no terminal */
 

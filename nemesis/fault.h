@@ -59,12 +59,28 @@ bool fault_start(const struct fault *fault, const struct cluster_view *view, nod
 /* True if "on=any" means something to it: its shape chooses by itself. */
 bool fault_takes_any(const struct fault *fault);
 
-#define COUP_FAULTS(X)                                                                        \
-    X(kill)                                                                                   \
-    X(pause)                                                                                  \
-    X(isolate_leader) X(isolate_one) X(halves) X(minority_third) X(majorities_ring) X(bridge) \
-        X(single_link) X(one_way) X(one_way_data) X(flapping) X(loss) X(delay) X(jitter)      \
-            X(duplicate) X(reorder) X(corrupt) X(rate)
+/* clang-format off */
+#define COUP_FAULTS(X) \
+    X(kill) \
+    X(pause) \
+    X(isolate_leader) \
+    X(isolate_one) \
+    X(halves) \
+    X(minority_third) \
+    X(majorities_ring) \
+    X(bridge) \
+    X(single_link) \
+    X(one_way) \
+    X(one_way_data) \
+    X(flapping) \
+    X(loss) \
+    X(delay) \
+    X(jitter) \
+    X(duplicate) \
+    X(reorder) \
+    X(corrupt) \
+    X(rate)
+/* clang-format on */
 
 extern const struct fault *const faults[]; /* NULL-terminated */
 const struct fault *fault_find(struct slice name);

@@ -31,7 +31,7 @@ struct plan_request {
 };
 
 /* Never more than so many, however short `every_ns` is. */
-#define PLAN_FAULTS_MAX 100000u
+#define PLAN_FAULTS_MAX 20000u
 
 /* A card per group that was asked for whole (its members take turns) and per single kind: every
  * card comes round before any comes twice (a shuffled deck per round), faults overlap. When
@@ -39,6 +39,9 @@ struct plan_request {
  * comes up at least once. Kinds that need more nodes than there are give way to others of their
  * group. */
 void plan_random(const struct plan_request *request, struct schedule *out);
+
+/* Bound of "at" and "for". */
+#define SCHEDULE_TIME_MAX_NS (8760 * 3600 * NS_PER_S)
 
 /* One line: "at=1.2s fault=loss on=leader for=500ms loss=20% ... seed=7", exact both ways. Words
  * may come in any order; "on" defaults to the fault's own first target, "for" to until the heal,

@@ -71,6 +71,9 @@ struct target {
     node_set nodes; /* TARGET_NODES */
 };
 
+/* The smallest cluster in which anybody can have the role. */
+uint32_t target_nodes_min(enum target_role role);
+
 /* "leader", "random:2", "n2+n4", "any"; and back, exact. Nodes beyond `nodes` and empty sets are
  * usage errors. */
 void target_format(const struct target *target, struct text *out);

@@ -1,0 +1,110 @@
+/* `coup check`: saved histories to verdicts. */
+#include "controller/command.h"
+
+#include "controller/output.h"
+#include "report/verdict.h"
+
+static void add_report(const struct command_line *line, const struct report *report,
+                       struct text *out)
+{
+    struct witness_lines witness = {0};
+    struct report shown = *report;
+    if (command_given(line, "json")) {
+        report_json(report, out);
+        text_add(out, "\n");
+        return;
+    }
+    /* A second pass. Where it cannot be had (a pipe) the witnesses' numbers must do. */
+    witness_lines_want(report->data, &witness);
+    (void)witness_lines_read(&witness, report->path, NULL);
+    shown.witness = &witness;
+    report_text(&shown, out);
+    witness_lines_release(&witness);
+}
+
+/* Judge one history, append what is to be printed. Returns the exit code, or -errno. */
+static int check_one(const struct command_line *line, const char *path, struct text *out,
+                     struct error *error)
+{
+    struct history_reader *reader;
+    struct report_data data;
+    int rc = history_open(path, &reader, error);
+    if (rc < 0)
+        return rc;
+    rc = check_history(reader, command_text(line, "checks"), &data, error);
+    if (rc == 0) {
+        struct report report = {.data = &data,
+                                .header = history_header(reader),
+                                .path = path,
+                                .colour = output_colour()};
+        add_report(line, &report, out);
+        rc = (int)verdict_exit_code(data.verdict);
+        report_data_release(&data);
+    }
+    history_reader_close(reader);
+    return rc;
+}
+
+/* A proven violation is never hidden by anything else that went wrong. */
+static int worse(int a, int b)
+{
+    static const int order[] = {EXIT_VALID, EXIT_UNKNOWN, EXIT_USAGE_BAD, EXIT_HARNESS,
+                                EXIT_INVALID};
+    int worst = EXIT_VALID;
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
+        if (order[i] == a || order[i] == b)
+            worst = order[i];
+    return worst;
+}
+
+static int check_run(const struct command_line *line, struct error *error)
+{
+    int code = EXIT_VALID, rc = 0;
+    struct text out = {0};
+    for (uint32_t i = 0; i < line->argument_count && rc == 0; i++) {
+        text_clear(&out);
+        if (i > 0 && !command_given(line, "json"))
+            text_add(&out, "\n");
+        int one = check_one(line, line->arguments[i], &out, error);
+        if (one < 0 && line->argument_count == 1)
+            rc = one;
+        else if (one < 0) { /* say so, and judge the others */
+            error_prefix(error, "%s", line->path);
+            output_error(error);
+            code = worse(code, (int)error_exit_code(error));
+        } else {
+            rc = output_text(&out, error);
+            code = worse(code, one);
+        }
+    }
+    text_release(&out);
+    return rc < 0 ? rc : code;
+}
+
+static const struct command_option check_options[] = {
+    {"checks", 0, ARGUMENT_LIST, "LIST", NULL, 0, 0, NULL,
+     "judge by these checks only, comma-separated (see coup list checks)"},
+    {.name = "json", .help = "print one JSON object a history, each on a line"},
+    {.name = NULL},
+};
+
+static const char *const check_examples[] = {
+    "coup check coup-runs/latest/history.coup",
+    "coup check --json --checks fencing-monotonic *.coup",
+    NULL,
+};
+
+const struct command command_check = {
+    .name = "check",
+    .summary = "judge saved histories",
+    .arguments = "HISTORY...",
+    .arguments_min = 1,
+    .arguments_max = COMMAND_ANY_NUMBER,
+    .details = "Decides from the file alone, with the same checks and exit codes as the run that "
+               "wrote it. A file that was cut off or damaged is judged up to the damage and then "
+               "at best unknown. With several histories the worst exit code wins: 1 before 3, 64, "
+               "2 and 0.",
+    .options = check_options,
+    .examples = check_examples,
+    .run = check_run,
+};

@@ -1,0 +1,25 @@
+/* A third against two thirds: the larger side can always go on. */
+#include "nemesis/shape.h"
+
+static bool start(const struct cluster_view *view, node_set chosen,
+                  const struct option_values *parameters, struct random *random,
+                  struct injection *out, const char **ret_why)
+{
+    (void)parameters;
+    (void)ret_why;
+    out->targets = shape_side(random, view->nodes, chosen, view->nodes / 3);
+    shape_split(out, out->targets, nodes_all(view->nodes) & ~out->targets);
+    return true;
+}
+
+static const struct target targets[] = {{.role = TARGET_ANY}, {.role = TARGET_LEADER}};
+
+const struct fault fault_minority_third = {
+    .name = "minority-third",
+    .summary = "split a third of the nodes off from the others",
+    .group = "partition",
+    .nodes_min = 3,
+    .targets = targets,
+    .target_count = sizeof targets / sizeof targets[0],
+    .start = start,
+};

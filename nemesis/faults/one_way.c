@@ -1,0 +1,25 @@
+/* Nothing passes one way. Over TCP this soon silences both directions, because what still passes is
+ * never acknowledged; one-way-data keeps the other direction alive. */
+#include "nemesis/shape.h"
+
+static bool start(const struct cluster_view *view, node_set chosen,
+                  const struct option_values *parameters, struct random *random,
+                  struct injection *out, const char **ret_why)
+{
+    const struct impairment impairment = {.cut = true};
+    return one_way_start(parameters, view, chosen, random, impairment, out, ret_why);
+}
+
+static const struct target targets[] = {{.role = TARGET_LEADER}, {.role = TARGET_RANDOM}};
+
+const struct fault fault_one_way = {
+    .name = "one-way",
+    .summary = "cut one direction between a node and the others",
+    .group = "partition",
+    .nodes_min = 2,
+    .targets = targets,
+    .target_count = sizeof targets / sizeof targets[0],
+    .parameters = one_way_options,
+    .plan = one_way_plan,
+    .start = start,
+};

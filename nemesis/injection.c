@@ -1,0 +1,75 @@
+/* What a fault does once it has chosen, and the conditions all faults share. */
+#include "nemesis/fault.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+void injection_link(struct injection *injection, uint32_t from_node, uint32_t to_node,
+                    struct impairment impairment)
+{
+    assert(from_node >= 1 && to_node >= 1 && from_node != to_node);
+    if (injection->link_count == injection->link_capacity) {
+        injection->link_capacity = injection->link_capacity ? injection->link_capacity * 2 : 16;
+        injection->links =
+            must_grow(injection->links, injection->link_capacity, sizeof *injection->links);
+    }
+    injection->links[injection->link_count++] =
+        (struct link_change){from_node - 1, to_node - 1, impairment};
+}
+
+void injection_release(struct injection *injection)
+{
+    free(injection->links);
+    *injection = (struct injection){0};
+}
+
+bool fault_takes_any(const struct fault *fault)
+{
+    for (uint32_t i = 0; i < fault->target_count; i++)
+        if (fault->targets[i].role == TARGET_ANY)
+            return true;
+    return false;
+}
+
+/* A link to or from a process that is not there carries nothing that could be cut. A paused node's
+ * kernel still sends and acknowledges, so paused counts as running. */
+static bool reaches_somebody(const struct injection *injection, const struct cluster_view *view)
+{
+    for (uint32_t i = 0; i < injection->link_count; i++) {
+        const struct link_change *link = &injection->links[i];
+        node_set ends = node_bit(link->from + 1) | node_bit(link->to + 1);
+        if ((view->running & ends) == ends)
+            return true;
+    }
+    return injection->link_count == 0;
+}
+
+static const char *too_small(uint32_t nodes_min)
+{
+    static const char *const why[] = {"", "", "needs at least 2 nodes", "needs at least 3 nodes",
+                                      "needs at least 4 nodes"};
+    assert(nodes_min < sizeof why / sizeof why[0]);
+    return why[nodes_min];
+}
+
+bool fault_start(const struct fault *fault, const struct cluster_view *view, node_set chosen,
+                 const struct option_values *parameters, struct random *random,
+                 struct injection *out, const char **ret_why)
+{
+    struct injection made = {0};
+    assert(chosen != 0);
+    if (view->nodes < fault->nodes_min) {
+        *ret_why = too_small(fault->nodes_min);
+        return false;
+    }
+    bool started = fault->start(view, chosen, parameters, random, &made, ret_why);
+    if (started && !reaches_somebody(&made, view)) {
+        *ret_why = "no running nodes at both ends of a link";
+        started = false;
+    }
+    if (started)
+        *out = made;
+    else
+        injection_release(&made);
+    return started;
+}

@@ -1,0 +1,219 @@
+/* Schedules as lists and as text. */
+#include "nemesis/plan.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void schedule_add(struct schedule *schedule, const struct scheduled_fault *scheduled)
+{
+    if (schedule->count == schedule->capacity) {
+        schedule->capacity = schedule->capacity ? schedule->capacity * 2 : 16;
+        schedule->faults =
+            must_grow(schedule->faults, schedule->capacity, sizeof *schedule->faults);
+    }
+    uint32_t at = schedule->count++;
+    for (; at > 0 && schedule->faults[at - 1].at_ns > scheduled->at_ns; at--) {
+        schedule->faults[at] = schedule->faults[at - 1];
+        schedule->faults[at].id = at + 1;
+    }
+    schedule->faults[at] = *scheduled;
+    schedule->faults[at].id = at + 1;
+}
+
+void schedule_release(struct schedule *schedule)
+{
+    free(schedule->faults);
+    *schedule = (struct schedule){0};
+}
+
+void scheduled_fault_format(const struct scheduled_fault *scheduled, struct text *out)
+{
+    char buffer[UNIT_TEXT_MAX];
+    const struct option *table = scheduled->fault->parameters;
+    text_add(out, "at=%s fault=%s on=", format_duration(scheduled->at_ns, buffer),
+             scheduled->fault->name);
+    target_format(&scheduled->target, out);
+    if (scheduled->duration_ns != UINT64_MAX)
+        text_add(out, " for=%s", format_duration(scheduled->duration_ns, buffer));
+    for (uint32_t i = 0; i < options_count(table); i++) {
+        text_add(out, " %s=", table[i].name);
+        options_format_one(&table[i], scheduled->parameters.at[i], out);
+    }
+    if (scheduled->seed)
+        text_add(out, " seed=%" PRIu64, scheduled->seed);
+}
+
+/* ---- parsing ---- */
+
+struct word {
+    struct slice name;
+    const char *value; /* copy, terminated */
+};
+
+#define WORDS_MAX (OPTIONS_MAX + 5)
+
+struct words {
+    struct word word[WORDS_MAX];
+    uint32_t count;
+    char *copy;
+};
+
+static bool is_named_before(const struct words *words, const char *name)
+{
+    for (uint32_t i = 0; i < words->count; i++)
+        if (slice_equals(words->word[i].name, name))
+            return true;
+    return false;
+}
+
+static int add_word(struct words *words, char *word, struct error *error)
+{
+    char *equals = strchr(word, '=');
+    if (!equals)
+        return error_usage(error, "'%.60s' in a schedule is not NAME=VALUE", word);
+    *equals = '\0';
+    if (is_named_before(words, word))
+        return error_usage(error, "'%.60s' is given twice", word);
+    if (words->count == WORDS_MAX)
+        return error_usage(error, "more than %d words", WORDS_MAX);
+    words->word[words->count++] = (struct word){slice_of(word), equals + 1};
+    return 0;
+}
+
+static int split_words(const char *line, struct words *words, struct error *error)
+{
+    words->copy = must_copy(line);
+    for (char *at = words->copy; *at;) {
+        size_t length = strcspn(at, " ");
+        bool last = at[length] == '\0';
+        at[length] = '\0';
+        int rc = length ? add_word(words, at, error) : 0;
+        if (rc < 0)
+            return rc;
+        at += last ? length : length + 1;
+    }
+    return 0;
+}
+
+static const char *value_of(const struct words *words, const char *name)
+{
+    for (uint32_t i = 0; i < words->count; i++)
+        if (slice_equals(words->word[i].name, name))
+            return words->word[i].value;
+    return NULL;
+}
+
+static int parse_fault(const struct words *words, struct scheduled_fault *out, struct error *error)
+{
+    const char *name = value_of(words, "fault");
+    if (!name)
+        return error_usage(error, "a scheduled fault needs fault=NAME");
+    out->fault = fault_find(slice_of(name));
+    if (!out->fault)
+        return error_usage(error, "unknown fault '%.60s' (coup list faults names them)", name);
+    return 0;
+}
+
+static int parse_time(const char *name, const char *value, uint64_t low, uint64_t *out,
+                      struct error *error)
+{
+    uint64_t ns;
+    int rc = parse_duration(value, &ns, error);
+    if (rc == 0 && (ns < low || ns > SCHEDULE_TIME_MAX_NS))
+        rc = error_usage(error, "must be %sat most a year", low ? "above 0 and " : "");
+    if (rc < 0)
+        error_prefix(error, "%s", name);
+    else
+        *out = ns;
+    return rc;
+}
+
+static int parse_on(const char *value, uint32_t nodes, struct scheduled_fault *out,
+                    struct error *error)
+{
+    struct target target;
+    int rc = target_parse(slice_of(value), nodes, &target, error);
+    if (rc < 0)
+        return rc;
+    if (target.role == TARGET_ANY && !fault_takes_any(out->fault))
+        return error_usage(error, "'%s' does not choose by itself: on=random, on=leader, ...",
+                           out->fault->name);
+    out->target = target;
+    return 0;
+}
+
+static int parse_parameter(const struct word *word, struct scheduled_fault *out,
+                           struct error *error)
+{
+    const struct option *table = out->fault->parameters;
+    if (options_find(table, word->name) < 0) {
+        struct text allowed = {0};
+        for (uint32_t i = 0; i < options_count(table); i++)
+            text_add(&allowed, ", %s", table[i].name);
+        int rc = error_usage(error, "unknown word '%.*s' (allowed: at, fault, on, for, seed%s)",
+                             (int)(word->name.length < 60 ? word->name.length : 60), word->name.at,
+                             text_string(&allowed));
+        text_release(&allowed);
+        return rc;
+    }
+    struct text pair = {0};
+    text_add_bytes(&pair, word->name.at, word->name.length);
+    text_add(&pair, "=%s", word->value);
+    int rc = strchr(word->value, ',')
+                 ? error_usage(error, "'%.60s' holds a comma", word->value)
+                 : options_parse(table, "parameter", text_string(&pair), &out->parameters, error);
+    text_release(&pair);
+    return rc;
+}
+
+static int parse_word(const struct word *word, uint32_t nodes, struct scheduled_fault *out,
+                      struct error *error)
+{
+    if (slice_equals(word->name, "fault"))
+        return 0;
+    if (slice_equals(word->name, "at"))
+        return parse_time("at", word->value, 0, &out->at_ns, error);
+    if (slice_equals(word->name, "for"))
+        return parse_time("for", word->value, 1, &out->duration_ns, error);
+    if (slice_equals(word->name, "on"))
+        return parse_on(word->value, nodes, out, error);
+    if (slice_equals(word->name, "seed"))
+        return parse_count(word->value, &out->seed, error);
+    return parse_parameter(word, out, error);
+}
+
+static int parse_words(const struct words *words, uint32_t nodes, struct scheduled_fault *out,
+                       struct error *error)
+{
+    struct scheduled_fault parsed = {.duration_ns = UINT64_MAX};
+    int rc = parse_fault(words, &parsed, error);
+    if (rc < 0)
+        return rc;
+    if (!value_of(words, "at"))
+        return error_usage(error, "%s: needs at=TIME", parsed.fault->name);
+    parsed.target = parsed.fault->targets[0];
+    options_defaults(parsed.fault->parameters, &parsed.parameters);
+    for (uint32_t i = 0; i < words->count; i++) {
+        rc = parse_word(&words->word[i], nodes, &parsed, error);
+        if (rc < 0) {
+            error_prefix(error, "%s", parsed.fault->name);
+            return rc;
+        }
+    }
+    *out = parsed;
+    return 0;
+}
+
+int scheduled_fault_parse(const char *line, uint32_t nodes, struct scheduled_fault *out,
+                          struct error *error)
+{
+    struct words words = {0};
+    assert(nodes >= 1 && nodes <= NODES_MAX);
+    int rc = split_words(line, &words, error);
+    if (rc == 0)
+        rc = parse_words(&words, nodes, out, error);
+    free(words.copy);
+    return rc;
+}

@@ -1,0 +1,263 @@
+#include "tests/test.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/failover.h"
+#include "report/verdict.h"
+
+static char algorithm[] = "raft", network[] = "switch", resource[] = "unfenced",
+            command[] = "coup run -a raft -t 20s";
+
+static struct history_header header_of_run(void)
+{
+    return (struct history_header){.algorithm = algorithm,
+                                   .network = network,
+                                   .resource = resource,
+                                   .command = command,
+                                   .traits = 1u << TRAIT_TOKEN,
+                                   .nodes = 5,
+                                   .clients = 3,
+                                   .seed = 7,
+                                   .duration_ns = 20 * NS_PER_S};
+}
+
+static struct check_result result_of(const char *check, enum verdict verdict, const char *reason)
+{
+    struct check_result result = {.check = check_find(slice_of(check)), .owed = true};
+    assert_non_null(result.check);
+    result.finding.verdict = verdict;
+    (void)snprintf(result.finding.reason, sizeof result.finding.reason, "%s", reason);
+    return result;
+}
+
+static struct event accept_event(uint64_t index, uint64_t token, uint32_t holder)
+{
+    struct event event = {.index = index,
+                          .time_ns = 4 * NS_PER_S + index * NS_PER_MS,
+                          .process = PROCESS_NUMBER(PROCESS_RESOURCE, 0),
+                          .type = EVENT_INFO,
+                          .f = F_ACCEPT};
+    event_set(&event, FIELD_TOKEN, token);
+    event_set(&event, FIELD_HOLDER, holder);
+    return event;
+}
+
+/* A stale write that was accepted, among other things. */
+static struct report_data stale_write(struct failover *failovers)
+{
+    failovers[0] = (struct failover){.lost_ns = NS_PER_S,
+                                     .suspected_ns = NS_PER_S + 160 * NS_PER_MS,
+                                     .campaign_ns = NS_PER_S + 161 * NS_PER_MS,
+                                     .elected_ns = NS_PER_S + 183 * NS_PER_MS,
+                                     .accepted_ns = UINT64_MAX};
+    failovers[1] = (struct failover){.lost_ns = 2 * NS_PER_S,
+                                     .suspected_ns = 2 * NS_PER_S + 200 * NS_PER_MS,
+                                     .campaign_ns = 2 * NS_PER_S + 200 * NS_PER_MS,
+                                     .elected_ns = 2 * NS_PER_S + 260 * NS_PER_MS,
+                                     .accepted_ns = 2 * NS_PER_S + 270 * NS_PER_MS};
+    struct report_data data = {.verdict = VERDICT_INVALID, .events = 812, .result_count = 3};
+    data.results[0] = result_of("unique-token", VERDICT_VALID, "");
+    data.results[1] = result_of("vote-once", VERDICT_VALID, "");
+    data.results[1].owed = false;
+    data.results[2] =
+        result_of("fencing-monotonic", VERDICT_INVALID, "token 3 of n1 after token 4 of n2");
+    data.results[2].finding.violations = 2;
+    data.results[2].finding.witness[0] = 210;
+    data.results[2].finding.witness[1] = 340;
+    data.results[2].finding.witness_count = 2;
+    data.measure = (struct measure){.terms = 3,
+                                    .leaders = 1,
+                                    .elections = 4,
+                                    .votes = 9,
+                                    .messages = 1200,
+                                    .writes_accepted = 400,
+                                    .writes_rejected = 1,
+                                    .client_ok = 100,
+                                    .client_fail = 2,
+                                    .client_unknown = 1,
+                                    .leaderless_ns = NS_PER_S,
+                                    .overlap_ns = 130 * NS_PER_MS,
+                                    .duration_ns = 20 * NS_PER_S,
+                                    .kills = 1,
+                                    .fault_kinds = 2,
+                                    .failovers = failovers,
+                                    .failover_count = 2};
+    data.measure.faults[0] = (struct fault_count){"kill", 1, 1, 0, 0};
+    data.measure.faults[1] = (struct fault_count){"isolate-leader", 3, 2, 1, 0};
+    return data;
+}
+
+static void test_invalid_shows_why_first_and_the_events_that_prove_it(void **state)
+{
+    (void)state;
+    struct failover failovers[2];
+    struct history_header header = header_of_run();
+    struct report_data data = stale_write(failovers);
+    struct witness_lines witness;
+    struct event earlier = accept_event(210, 4, 2), other = accept_event(211, 4, 2);
+    struct text out = {0};
+    witness_lines_want(&data, &witness);
+    witness_lines_see(&witness, &earlier);
+    witness_lines_see(&witness, &other);
+    struct report report = {
+        .data = &data, .header = &header, .path = "a b.coup", .witness = &witness};
+    report_text(&report, &out);
+    assert_string_equal(
+        text_string(&out),
+        "INVALID  fencing-monotonic: token 3 of n1 after token 4 of n2\n"
+        "\nChecks\n"
+        "  unique-token       valid\n"
+        "  vote-once          not owed  raft does not promise majority\n"
+        "  fencing-monotonic  invalid   token 3 of n1 after token 4 of n2 (and 1 more)\n"
+        "         210     4.210000s  resource    info   accept         token=4 holder=n2\n"
+        "    event #340\n"
+        "\nSummary\n"
+        "  run         raft, 5 nodes, 3 clients, 20s, seed 7, switch network, unfenced resource\n"
+        "  leadership  3 terms by 1 leader, 4 campaigns, 9 votes, 1200 election messages\n"
+        "  leaderless  1.00s of 20.0s (led 95.0 % of the time)\n"
+        "  overlap     two claims of different terms at once for 130ms\n"
+        "  writes      400 accepted, 1 rejected (0 from a stale leader, stopped by fencing)\n"
+        "  clients     100 ok, 2 failed, 1 unknown\n"
+        "  processes   1 kill by fault, 0 crashes\n"
+        "\nFaults              planned  landed  skipped  failed\n"
+        "  kill                    1       1        0       0\n"
+        "  isolate-leader          3       2        1       0\n"
+        "\nFailover from loss    times   median      max\n"
+        "  to first suspicion       2    160ms    200ms\n"
+        "  to campaign              2    161ms    200ms\n"
+        "  to new leader            2    183ms    260ms\n"
+        "  to accepted write        1    270ms    270ms\n"
+        "\nHistory\n"
+        "  a b.coup (812 events)\n"
+        "  show    coup show 'a b.coup'\n"
+        "  judge   coup check 'a b.coup'\n"
+        "  repeat  coup run -a raft -t 20s --seed 7\n");
+    text_release(&out);
+    witness_lines_release(&witness);
+}
+
+static const char *why(const struct report_data *data)
+{
+    static struct text out;
+    struct history_header header = header_of_run();
+    struct report report = {.data = data, .header = &header};
+    text_clear(&out);
+    report_why(&report, &out);
+    return text_string(&out);
+}
+
+static void test_why_names_what_decided(void **state)
+{
+    (void)state;
+    struct report_data data = {.verdict = VERDICT_VALID, .events = 9, .result_count = 2};
+    data.results[0] = result_of("no-crash", VERDICT_VALID, "");
+    data.results[1] = result_of("well-formed", VERDICT_VALID, "");
+    assert_string_equal(why(&data), "2 checks held over 9 events");
+    data.verdict = VERDICT_UNKNOWN;
+    (void)snprintf(data.damage, sizeof data.damage, "cut off at byte 7");
+    assert_string_equal(why(&data), "cut off at byte 7");
+    data.results[1] = result_of("well-formed", VERDICT_UNKNOWN, "time runs back");
+    assert_string_equal(why(&data), "well-formed: time runs back");
+    data.verdict = VERDICT_INVALID;
+    data.results[0] = result_of("no-crash", VERDICT_INVALID, "n2 ended by itself");
+    assert_string_equal(why(&data), "no-crash: n2 ended by itself");
+    data = (struct report_data){.verdict = VERDICT_UNKNOWN};
+    assert_string_equal(why(&data), "no check was owed, so nothing was judged");
+}
+
+static void test_json_holds_verdict_checks_and_stats(void **state)
+{
+    (void)state;
+    struct failover failovers[2];
+    struct history_header header = header_of_run();
+    struct report_data data = stale_write(failovers);
+    struct report report = {.data = &data, .header = &header, .path = "h.coup"};
+    struct text out = {0};
+    const char *verdict, *name, *check_verdict, *reason, *history, *net, *kind;
+    int violations, first, second, accepted, planned, installed, median;
+    report_json(&report, &out);
+    assert_null(strchr(text_string(&out), '\n'));
+    json_t *root = json_loads(text_string(&out), 0, NULL);
+    assert_non_null(root);
+    assert_int_equal(json_array_size(json_object_get(root, "checks")), 2);
+    assert_int_equal(
+        json_unpack(root,
+                    "{s:s, s:s, s:[{}, {s:s, s:s, s:s, s:i, s:[i,i]}], s:[s], s:{s:s, s:i, "
+                    "s:[{}, {s:s, s:i, s:i}], s:{s:{s:i}}}}",
+                    "verdict", &verdict, "history", &history, "checks", "name", &name, "verdict",
+                    &check_verdict, "reason", &reason, "violations", &violations, "witness", &first,
+                    &second, "not_owed", &(const char *){NULL}, "stats", "network", &net,
+                    "writes_accepted", &accepted, "faults", "kind", &kind, "planned", &planned,
+                    "installed", &installed, "failovers", "elected", "median_ns", &median),
+        0);
+    assert_string_equal(verdict, "invalid");
+    assert_string_equal(history, "h.coup");
+    assert_string_equal(name, "fencing-monotonic");
+    assert_string_equal(check_verdict, "invalid");
+    assert_string_equal(reason, "token 3 of n1 after token 4 of n2");
+    assert_int_equal(violations, 2);
+    assert_int_equal(first, 210);
+    assert_int_equal(second, 340);
+    assert_string_equal(net, "switch");
+    assert_int_equal(accepted, 400);
+    assert_string_equal(kind, "isolate-leader");
+    assert_int_equal(planned, 3);
+    assert_int_equal(installed, 2);
+    assert_int_equal(median, 183 * NS_PER_MS);
+    json_decref(root);
+    text_release(&out);
+}
+
+static void test_colour_changes_nothing_but_colour(void **state)
+{
+    (void)state;
+    struct failover failovers[2];
+    struct history_header header = header_of_run();
+    struct report_data data = stale_write(failovers);
+    struct report report = {.data = &data, .header = &header, .path = "h.coup"};
+    struct text plain = {0}, coloured = {0}, stripped = {0};
+    report_text(&report, &plain);
+    report.colour = true;
+    report_text(&report, &coloured);
+    for (const char *c = text_string(&coloured); *c; c++) {
+        if (*c == '\033')
+            c += strcspn(c, "m");
+        else
+            text_add_bytes(&stripped, c, 1);
+    }
+    assert_true(coloured.length > plain.length);
+    assert_string_equal(text_string(&stripped), text_string(&plain));
+    text_release(&plain);
+    text_release(&coloured);
+    text_release(&stripped);
+}
+
+static void test_failover_median_is_a_measured_time(void **state)
+{
+    (void)state;
+    struct failover failovers[3] = {{.lost_ns = 10, .suspected_ns = 40},
+                                    {.lost_ns = 10, .suspected_ns = 15},
+                                    {.lost_ns = 10, .suspected_ns = UINT64_MAX}};
+    struct measure measure = {.failovers = failovers, .failover_count = 3};
+    struct failover_times times = failover_times(&measure, PHASE_SUSPECTED);
+    assert_int_equal(times.count, 2);
+    assert_int_equal(times.median_ns, 5);
+    assert_int_equal(times.max_ns, 30);
+    measure.failover_count = 0;
+    assert_int_equal(failover_times(&measure, PHASE_SUSPECTED).count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_invalid_shows_why_first_and_the_events_that_prove_it),
+        cmocka_unit_test(test_why_names_what_decided),
+        cmocka_unit_test(test_json_holds_verdict_checks_and_stats),
+        cmocka_unit_test(test_colour_changes_nothing_but_colour),
+        cmocka_unit_test(test_failover_median_is_a_measured_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

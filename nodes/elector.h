@@ -147,6 +147,7 @@ void output_persist(struct output *output, const struct durable *durable);
 struct bug {
     const char *name;    /* kebab-case; NULL ends a table */
     const char *summary; /* what it gets wrong, and the public failure it is taken from */
+    const char *options; /* what else must be on for it to show, "quorum=on"; "" for nothing */
     const char *check;   /* the check that must catch it */
     const char *faults;  /* faults under which it shows, as for --faults */
     uint32_t seeds;      /* simulated runs within which it must be caught */
@@ -172,7 +173,7 @@ struct algorithm {
 };
 
 /* Add a line here and nodes/algorithms/<name>.c: done. */
-#define COUP_ALGORITHMS(X) X(raft)
+#define COUP_ALGORITHMS(X) X(raft) X(bully)
 
 extern const struct algorithm *const algorithms[];         /* NULL-terminated, in the order above */
 const struct algorithm *algorithm_find(struct slice name); /* NULL: unknown */

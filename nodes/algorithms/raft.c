@@ -225,7 +225,7 @@ static const struct option options[] = {
 };
 
 static const struct bug bugs[] = {
-#define X(id, name, check, faults, seeds, summary) {name, summary, check, faults, seeds},
+#define X(id, name, check, faults, seeds, summary) {name, summary, "", check, faults, seeds},
     RAFT_BUGS(X)
 #undef X
         {.name = NULL},

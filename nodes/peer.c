@@ -8,6 +8,38 @@ void peer_init(struct peer *peer, const struct elector_config *config, const cha
     random_init(&peer->random, config->seed, stream, config->id);
 }
 
+void peer_start(struct peer *peer, const struct durable *stored)
+{
+    peer->durable = *stored;
+    peer_saw(peer, peer_term(peer));
+}
+
+void peer_saw(struct peer *peer, uint64_t term)
+{
+    if (term > peer->highest_seen)
+        peer->highest_seen = term;
+}
+
+void peer_keep(struct peer *peer, uint64_t term, uint32_t vote, struct output *output)
+{
+    peer_saw(peer, term);
+    if (peer_term(peer) == term && peer_vote(peer) == vote)
+        return;
+    peer->durable.word[PEER_TERM] = term;
+    peer->durable.word[PEER_VOTE] = vote;
+    output_persist(output, &peer->durable);
+}
+
+bool peer_grant(struct peer *peer, uint64_t term, uint32_t candidate, struct output *output)
+{
+    bool again = term == peer_term(peer) && candidate == peer_vote(peer);
+    if (term <= peer_term(peer) && !again)
+        return false;
+    peer_keep(peer, term, candidate, output);
+    output_note(output, (struct note){.f = F_VOTE, .term = term, .peer = candidate});
+    return true;
+}
+
 uint64_t peer_timeout(struct peer *peer)
 {
     const struct knobs *knobs = &peer->config.knobs;
@@ -55,12 +87,31 @@ bool members_add(struct members *members, uint32_t id)
     return true;
 }
 
-uint32_t peer_heard_lately(const struct peer *peer, const uint64_t *heard_ns, uint64_t now_ns,
-                           uint64_t window_ns)
+void peer_heard(struct peer *peer, uint32_t id, uint64_t now_ns)
+{
+    if (peer->heard_ns)
+        peer->heard_ns[id - 1] = now_ns;
+}
+
+void peer_heard_from(struct peer *peer, const uint32_t *ids, uint32_t count, uint64_t now_ns)
+{
+    if (!peer->heard_ns)
+        return;
+    memset(peer->heard_ns, 0, peer->config.nodes * sizeof peer->heard_ns[0]);
+    for (uint32_t i = 0; i < count; i++)
+        peer->heard_ns[ids[i] - 1] = now_ns;
+}
+
+bool peer_has_majority(const struct peer *peer, uint64_t now_ns)
 {
     uint32_t count = 1;
-    for (uint32_t id = 1; id <= peer->config.nodes; id++)
-        if (id != peer->config.id && heard_ns[id - 1] && now_ns - heard_ns[id - 1] <= window_ns)
+    if (!peer->heard_ns)
+        return true;
+    for (uint32_t id = 1; id <= peer->config.nodes; id++) {
+        uint64_t heard_ns = peer->heard_ns[id - 1];
+        if (id != peer->config.id && heard_ns &&
+            now_ns - heard_ns <= peer->config.knobs.election_timeout_min)
             count++;
-    return count;
+    }
+    return count >= elector_majority(&peer->config);
 }

@@ -5,14 +5,46 @@
 
 #include "nodes/elector.h"
 
+/* The first two durable words of every algorithm that uses this. */
+enum peer_word { PEER_TERM, PEER_VOTE };
+
 struct peer {
     struct elector_config config;
     struct random random;
     struct durable durable;
+    uint64_t highest_seen; /* terms heard of; a new one is above them */
+    uint64_t *heard_ns;    /* by id - 1: own clock when it last answered, 0: never; or NULL */
 };
 
 /* `stream` names the generator, so that two algorithms of one seed do not draw alike. */
 void peer_init(struct peer *peer, const struct elector_config *config, const char *stream);
+
+/* Take up what was persisted. */
+void peer_start(struct peer *peer, const struct durable *stored);
+
+static inline uint64_t peer_term(const struct peer *peer)
+{
+    return peer->durable.word[PEER_TERM];
+}
+
+static inline uint32_t peer_vote(const struct peer *peer)
+{
+    return (uint32_t)peer->durable.word[PEER_VOTE];
+}
+
+static inline bool peer_broken(const struct peer *peer, uint32_t bug)
+{
+    return peer->config.bug == bug;
+}
+
+void peer_saw(struct peer *peer, uint64_t term);
+
+/* Make term and vote durable, unless they are already. */
+void peer_keep(struct peer *peer, uint64_t term, uint32_t vote, struct output *output);
+
+/* Grant `candidate` this node's one vote of `term`: kept, noted, true; also for a repeated request.
+ * False if a higher term is known or the vote of this one is given. */
+bool peer_grant(struct peer *peer, uint64_t term, uint32_t candidate, struct output *output);
 
 /* A drawn election timeout, between the knobs' bounds. */
 uint64_t peer_timeout(struct peer *peer);
@@ -46,9 +78,12 @@ void members_clear(struct members *members, uint32_t nodes);
 bool members_add(struct members *members, uint32_t id); /* false: was in already */
 bool members_have(const struct members *members, uint32_t id);
 
-/* How many of the n nodes were heard within the window before now, this node included.
- * `heard_ns[id - 1]` is the node's own clock when `id` last answered, 0 for never. */
-uint32_t peer_heard_lately(const struct peer *peer, const uint64_t *heard_ns, uint64_t now_ns,
-                           uint64_t window_ns);
+/* `ids` answered just now, the others have not yet (leadership begins). */
+void peer_heard_from(struct peer *peer, const uint32_t *ids, uint32_t count, uint64_t now_ns);
+void peer_heard(struct peer *peer, uint32_t id, uint64_t now_ns);
+
+/* Whether a majority of all n, this node included, answered within the shortest election timeout:
+ * until then no other can have been elected by those who answered. True where heard_ns is NULL. */
+bool peer_has_majority(const struct peer *peer, uint64_t now_ns);
 
 #endif

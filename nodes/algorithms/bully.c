@@ -14,7 +14,6 @@ enum kind { ELECTION, ALIVE, HALT, HALTED, COORDINATOR, HEARTBEAT, HEARTBEAT_REP
 static const char *const kinds[] = {"election",  "alive",           "halt", "halted", "coordinator",
                                     "heartbeat", "heartbeat-reply", NULL};
 
-enum word { WORD_TERM, WORD_VOTE };
 static const char *const words[] = {"term", "vote", NULL};
 
 enum choice { OPTION_QUORUM, OPTION_ANSWER };
@@ -49,52 +48,20 @@ struct bully {
     struct peer peer;
     enum phase phase;
     uint32_t leader;
-    uint64_t highest_seen; /* epochs heard of; the next one is above them */
-    uint64_t proposal;     /* epoch our halt is for */
+    uint64_t proposal; /* epoch our halt is for */
     uint64_t deadline_ns;
     struct members answered; /* our halt; with quorum=on only those that granted */
-    uint64_t *heard_ns;      /* quorum=on: when each last answered our heartbeat */
     uint64_t storage[];
 };
 
 static bool broken(const struct bully *bully, enum defect defect)
 {
-    return bully->peer.config.bug == (uint32_t)defect;
+    return peer_broken(&bully->peer, defect);
 }
 
 static bool quorum(const struct bully *bully)
 {
     return bully->peer.config.options.at[OPTION_QUORUM];
-}
-
-static uint64_t epoch_of(const struct bully *bully)
-{
-    return bully->peer.durable.word[WORD_TERM];
-}
-
-static bool has_majority(const struct bully *bully, uint64_t now_ns)
-{
-    const struct elector_config *config = &bully->peer.config;
-    return !quorum(bully) ||
-           peer_heard_lately(&bully->peer, bully->heard_ns, now_ns,
-                             config->knobs.election_timeout_min) >= elector_majority(config);
-}
-
-static void saw(struct bully *bully, uint64_t epoch)
-{
-    if (epoch > bully->highest_seen)
-        bully->highest_seen = epoch;
-}
-
-static void keep(struct bully *bully, uint64_t epoch, uint32_t vote, struct output *output)
-{
-    uint64_t *word = bully->peer.durable.word;
-    saw(bully, epoch);
-    if (word[WORD_TERM] == epoch && word[WORD_VOTE] == vote)
-        return;
-    word[WORD_TERM] = epoch;
-    word[WORD_VOTE] = vote;
-    output_persist(output, &bully->peer.durable);
 }
 
 static void rest(struct bully *bully, enum phase phase, uint64_t now_ns, const char *reason,
@@ -107,33 +74,30 @@ static void rest(struct bully *bully, enum phase phase, uint64_t now_ns, const c
     bully->deadline_ns = now_ns + peer_timeout(&bully->peer);
 }
 
-/* quorum=on: one vote an epoch, kept before it is sent. */
 static bool grant(struct bully *bully, uint64_t epoch, uint32_t candidate, struct output *output)
 {
-    bool again = epoch == epoch_of(bully) && bully->peer.durable.word[WORD_VOTE] == candidate;
-    bool fresh = epoch > epoch_of(bully) || (epoch == epoch_of(bully) && broken(bully, VOTE_TWICE));
-    if (!again && !fresh)
-        return false;
-    keep(bully, epoch, candidate, output);
-    output_note(output, (struct note){.f = F_VOTE, .term = epoch, .peer = candidate});
-    return true;
+    if (broken(bully, VOTE_TWICE) && epoch == peer_term(&bully->peer))
+        bully->peer.durable.word[PEER_VOTE] = candidate;
+    return peer_grant(&bully->peer, epoch, candidate, output);
 }
 
 static void lead(struct bully *bully, uint64_t epoch, uint64_t now_ns, struct output *output)
 {
     const struct peer *peer = &bully->peer;
-    keep(bully, epoch, peer->config.id, output);
+    peer_keep(&bully->peer, epoch, peer->config.id, output);
     bully->phase = LEADING;
     bully->leader = peer->config.id;
     bully->deadline_ns = now_ns + peer->config.knobs.heartbeat;
-    for (uint32_t id = 1; bully->heard_ns && id <= peer->config.nodes; id++)
-        bully->heard_ns[id - 1] = members_have(&bully->answered, id) ? now_ns : 0;
+    peer_heard_from(&bully->peer, NULL, 0, now_ns);
+    for (uint32_t id = 1; id <= peer->config.nodes; id++)
+        if (members_have(&bully->answered, id))
+            peer_heard(&bully->peer, id, now_ns);
     peer_send_all(peer, (struct message){.kind = COORDINATOR, .term = epoch}, output);
 }
 
 static void lead_next(struct bully *bully, uint64_t now_ns, struct output *output)
 {
-    uint64_t next = bully->highest_seen + (broken(bully, REUSE_EPOCH) ? 0 : 1);
+    uint64_t next = bully->peer.highest_seen + (broken(bully, REUSE_EPOCH) ? 0 : 1);
     lead(bully, next ? next : 1, now_ns, output);
 }
 
@@ -144,7 +108,7 @@ static void halt_others(struct bully *bully, uint64_t now_ns, struct output *out
 {
     const struct elector_config *config = &bully->peer.config;
     bully->phase = HALTING;
-    bully->proposal = bully->highest_seen + 1;
+    bully->proposal = bully->peer.highest_seen + 1;
     bully->deadline_ns = now_ns + config->options.at[OPTION_ANSWER];
     members_clear(&bully->answered, config->nodes);
     output_note(output, (struct note){.f = F_CAMPAIGN, .term = bully->proposal});
@@ -165,7 +129,7 @@ static void elect(struct bully *bully, uint64_t now_ns, struct output *output)
     }
     bully->deadline_ns = now_ns + peer->config.options.at[OPTION_ANSWER];
     peer_send_range(peer, peer->config.id + 1, peer_electable(peer),
-                    (struct message){.kind = ELECTION, .term = bully->highest_seen}, output);
+                    (struct message){.kind = ELECTION, .term = bully->peer.highest_seen}, output);
 }
 
 static void halting_over(struct bully *bully, uint64_t now_ns, struct output *output)
@@ -181,19 +145,20 @@ static void on_deadline(struct bully *bully, uint64_t now_ns, struct output *out
     const struct peer *peer = &bully->peer;
     switch (bully->phase) {
     case LEADING:
-        if (!has_majority(bully, now_ns)) {
+        if (!peer_has_majority(&bully->peer, now_ns)) {
             rest(bully, RESTING, now_ns, "no majority answers", output);
             return;
         }
         bully->deadline_ns = now_ns + peer->config.knobs.heartbeat;
-        peer_send_all(peer, (struct message){.kind = HEARTBEAT, .term = epoch_of(bully)}, output);
+        peer_send_all(peer, (struct message){.kind = HEARTBEAT, .term = peer_term(&bully->peer)},
+                      output);
         return;
     case ASKING: halt_others(bully, now_ns, output); return;
     case HALTING: halting_over(bully, now_ns, output); return;
     case RESTING:
     case AWAITING:
         if (bully->leader)
-            output_note(output, (struct note){.f = F_SUSPECT, .term = epoch_of(bully)});
+            output_note(output, (struct note){.f = F_SUSPECT, .term = peer_term(&bully->peer)});
         if (elector_is_witness(&peer->config, peer->config.id))
             rest(bully, RESTING, now_ns, NULL, output);
         else
@@ -212,16 +177,16 @@ static bool outranks(const struct bully *bully, uint32_t other)
 static void bully_it(struct bully *bully, const struct message *message, uint64_t now_ns,
                      struct output *output)
 {
-    saw(bully, message->term);
+    peer_saw(&bully->peer, message->term);
     peer_send(&bully->peer, message->source,
-              (struct message){.kind = ALIVE, .term = bully->highest_seen}, output);
+              (struct message){.kind = ALIVE, .term = bully->peer.highest_seen}, output);
     bool idle = bully->phase == RESTING || bully->phase == AWAITING;
-    bool outdated = bully->phase == LEADING && message->term > epoch_of(bully);
+    bool outdated = bully->phase == LEADING && message->term > peer_term(&bully->peer);
     if (idle || outdated)
         elect(bully, now_ns, output);
     else if (bully->phase == LEADING)
         peer_send(&bully->peer, message->source,
-                  (struct message){.kind = COORDINATOR, .term = epoch_of(bully)}, output);
+                  (struct message){.kind = COORDINATOR, .term = peer_term(&bully->peer)}, output);
 }
 
 static void on_halt(struct bully *bully, const struct message *message, uint64_t now_ns,
@@ -239,7 +204,7 @@ static void on_halt(struct bully *bully, const struct message *message, uint64_t
         granted = grant(bully, message->term, message->source, output);
     peer_send(&bully->peer, message->source,
               (struct message){.kind = HALTED,
-                               .term = bully->highest_seen,
+                               .term = bully->peer.highest_seen,
                                .argument = {message->term, granted}},
               output);
 }
@@ -248,7 +213,7 @@ static void on_halted(struct bully *bully, const struct message *message, uint64
                       struct output *output)
 {
     const struct elector_config *config = &bully->peer.config;
-    saw(bully, message->term);
+    peer_saw(&bully->peer, message->term);
     if (bully->phase != HALTING || message->argument[0] != bully->proposal)
         return;
     if (!quorum(bully)) {
@@ -267,7 +232,7 @@ static void on_halted(struct bully *bully, const struct message *message, uint64
 static void on_alive(struct bully *bully, const struct message *message, uint64_t now_ns,
                      struct output *output)
 {
-    saw(bully, message->term);
+    peer_saw(&bully->peer, message->term);
     if ((bully->phase == ASKING || bully->phase == HALTING) && !broken(bully, IGNORE_ALIVE))
         rest(bully, AWAITING, now_ns, NULL, output);
 }
@@ -277,19 +242,20 @@ static void on_leader(struct bully *bully, const struct message *message, uint64
                       struct output *output)
 {
     uint32_t source = message->source;
-    uint64_t vote = bully->peer.durable.word[WORD_VOTE];
-    saw(bully, message->term);
+    uint32_t vote = peer_vote(&bully->peer);
+    peer_saw(&bully->peer, message->term);
     if (outranks(bully, source)) {
         bool idle = bully->phase == RESTING || bully->phase == AWAITING;
-        if (idle || (bully->phase == LEADING && message->term >= epoch_of(bully)))
+        if (idle || (bully->phase == LEADING && message->term >= peer_term(&bully->peer)))
             elect(bully, now_ns, output);
         return;
     }
-    bool rival = quorum(bully) && message->term == epoch_of(bully) && vote && vote != source;
-    if (message->term < epoch_of(bully) || rival)
+    bool rival =
+        quorum(bully) && message->term == peer_term(&bully->peer) && vote && vote != source;
+    if (message->term < peer_term(&bully->peer) || rival)
         return;
     rest(bully, RESTING, now_ns, "a higher node leads", output);
-    keep(bully, message->term, source, output);
+    peer_keep(&bully->peer, message->term, source, output);
     bully->leader = source;
     if (quorum(bully))
         peer_send(&bully->peer, source,
@@ -310,8 +276,8 @@ static void on_message(struct bully *bully, const struct message *message, uint6
     case COORDINATOR:
     case HEARTBEAT: on_leader(bully, message, now_ns, output); break;
     case HEARTBEAT_REPLY:
-        if (bully->phase == LEADING && message->term == epoch_of(bully) && bully->heard_ns)
-            bully->heard_ns[message->source - 1] = now_ns;
+        if (bully->phase == LEADING && message->term == peer_term(&bully->peer))
+            peer_heard(&bully->peer, message->source, now_ns);
         break;
     }
 }
@@ -325,7 +291,7 @@ static void on_command(struct bully *bully, const struct input *input, struct ou
         break;
     case COMMAND_FORCE:
         members_clear(&bully->answered, bully->peer.config.nodes);
-        lead(bully, bully->highest_seen + 1, input->now_ns, output);
+        lead(bully, bully->peer.highest_seen + 1, input->now_ns, output);
         break;
     case COMMAND_TRANSFER: break; /* the highest leads, whatever an operator wishes */
     }
@@ -333,10 +299,8 @@ static void on_command(struct bully *bully, const struct input *input, struct ou
 
 static void on_start(struct bully *bully, const struct input *input, struct output *output)
 {
-    bully->peer.durable = *input->stored;
-    if (broken(bully, FORGET_EPOCH))
-        bully->peer.durable = (struct durable){{0}};
-    saw(bully, epoch_of(bully));
+    static const struct durable nothing;
+    peer_start(&bully->peer, broken(bully, FORGET_EPOCH) ? &nothing : input->stored);
     if (elector_is_witness(&bully->peer.config, bully->peer.config.id))
         rest(bully, RESTING, input->now_ns, NULL, output);
     else
@@ -361,11 +325,12 @@ static void step(void *state, const struct input *input, struct output *output)
     case INPUT_COMMAND: on_command(bully, input, output); break;
     }
     bool leads = bully->phase == LEADING;
-    output->belief = (struct belief){.role = roles[bully->phase],
-                                     .leader = bully->leader,
-                                     .term = epoch_of(bully),
-                                     .token = leads ? epoch_of(bully) : 0,
-                                     .may_act = leads && has_majority(bully, input->now_ns)};
+    output->belief =
+        (struct belief){.role = roles[bully->phase],
+                        .leader = bully->leader,
+                        .term = peer_term(&bully->peer),
+                        .token = leads ? peer_term(&bully->peer) : 0,
+                        .may_act = leads && peer_has_majority(&bully->peer, input->now_ns)};
     output->wake_ns = bully->deadline_ns;
 }
 
@@ -386,7 +351,7 @@ static void init(void *state, const struct elector_config *config)
     peer_init(&bully->peer, config, "bully");
     bully->answered.bits = bully->storage;
     if (heard_words(config))
-        bully->heard_ns = bully->storage + members_words(config->nodes);
+        bully->peer.heard_ns = bully->storage + members_words(config->nodes);
 }
 
 static uint32_t traits(const struct option_values *values)

@@ -1,0 +1,462 @@
+/* Ring election by collecting ids (Le Lann, "Distributed Systems: Towards a Formal Approach", 1977,
+ * with the announcement round of Chang and Roberts, CACM 22(5), 1979): an election token travels
+ * the ring of ids and every member adds itself; where it meets a node already listed, the highest
+ * listed id is announced round the ring. A successor that does not acknowledge is skipped. Of
+ * several tokens the one started by the highest id survives.
+ *
+ * term = epoch = highest seen by the token + 1, kept on disk. With quorum=on the announcement
+ * collects a vote of every member it passes, and the leader acts only on a majority of them. */
+#include "base/units.h"
+#include "nodes/peer.h"
+
+#include <string.h>
+
+enum kind { ELECTION, COORDINATOR, ELECTED, ACKNOWLEDGE, HEARTBEAT, HEARTBEAT_REPLY };
+static const char *const kinds[] = {"election",  "coordinator",     "elected", "acknowledge",
+                                    "heartbeat", "heartbeat-reply", NULL};
+
+/* Arguments of ELECTION: who started it, highest epoch met. Of COORDINATOR and ELECTED: the leader.
+ * The last argument numbers a forward, for its acknowledgement. */
+enum argument { ARGUMENT_WHO, ARGUMENT_EPOCH, ARGUMENT_HOPS, ARGUMENT_FORWARD };
+
+static const char *const words[] = {"term", "vote", NULL};
+
+enum choice { OPTION_QUORUM, OPTION_ANSWER };
+static const struct option options[] = {
+    {"quorum", OPTION_SWITCH, "off", 0, 0, NULL, "act only with the votes of a majority of all n"},
+    {"answer", OPTION_DURATION, "60ms", NS_PER_MS, 60 * NS_PER_S, NULL,
+     "how long a successor may take to acknowledge before it is skipped"},
+    {.name = NULL},
+};
+
+enum defect { HONEST, REUSE_EPOCH, FORGET_EPOCH, NO_MAJORITY, VOTE_TWICE };
+static const struct bug bugs[] = {
+    {"reuse-epoch", "announces the highest epoch met instead of a new one", "",
+     "single-leader-per-term", "kill", 50},
+    {"forget-epoch",
+     "a member that restarts counts epochs from zero and believes it (cf. corosync/corosync#495)",
+     "", "term-monotonic", "kill", 50},
+    {"no-majority", "quorum=on, but any announcement that came round is enough", "quorum=on",
+     "majority-support", "partition,kill", 100},
+    {"vote-twice", "a member votes for every announcement of an epoch", "quorum=on", "vote-once",
+     "partition,kill,link", 500},
+    {.name = NULL},
+};
+
+enum phase { RESTING, STANDING, LEADING };
+
+/* The one message under way to our successor, kept until it is acknowledged. */
+struct forward {
+    bool waiting;
+    struct message message; /* ids in ring.ids */
+    uint64_t expires_ns;
+    uint64_t number;
+};
+
+struct ring {
+    struct peer peer;
+    enum phase phase;
+    uint32_t leader;
+    uint32_t starter; /* of the election we passed on last, 0: none since a leader was known */
+    uint64_t deadline_ns;
+    struct forward forward;
+    uint32_t *ids; /* of the forward, nodes + 1 */
+    uint64_t storage[];
+};
+
+static bool broken(const struct ring *ring, enum defect defect)
+{
+    return peer_broken(&ring->peer, defect);
+}
+
+static bool quorum(const struct ring *ring)
+{
+    return ring->peer.config.options.at[OPTION_QUORUM];
+}
+
+static void rest(struct ring *ring, uint64_t now_ns, const char *reason, struct output *output)
+{
+    if (ring->phase == LEADING)
+        output->step_reason = reason;
+    ring->phase = RESTING;
+    ring->leader = 0;
+    ring->deadline_ns = now_ns + peer_timeout(&ring->peer);
+}
+
+static bool listed(const uint32_t *ids, uint32_t count, uint32_t id)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (ids[i] == id)
+            return true;
+    return false;
+}
+
+static uint32_t after(const struct ring *ring, uint32_t id)
+{
+    return id % ring->peer.config.nodes + 1;
+}
+
+/* Send what is under way to its present target. */
+static void send_forward(struct ring *ring, uint64_t now_ns, struct output *output)
+{
+    struct message message = ring->forward.message;
+    uint32_t *copy = output_ids(output, message.id_count);
+    memcpy(copy, ring->ids, message.id_count * sizeof copy[0]);
+    message.ids = copy;
+    message.argument[ARGUMENT_FORWARD] = ++ring->forward.number;
+    ring->forward.waiting = true;
+    ring->forward.expires_ns = now_ns + ring->peer.config.options.at[OPTION_ANSWER];
+    peer_send(&ring->peer, message.target, message, output);
+}
+
+/* Take `message` as the one under way, with ourselves added to its list if `join`. A newer one
+ * replaces an older: whoever started that will miss it and try again. */
+static void pass_on(struct ring *ring, const struct message *message, bool join, uint64_t now_ns,
+                    struct output *output)
+{
+    uint32_t self = ring->peer.config.id;
+    ring->forward.message = *message;
+    if (message->id_count)
+        memcpy(ring->ids, message->ids, message->id_count * sizeof ring->ids[0]);
+    if (join)
+        ring->ids[ring->forward.message.id_count++] = self;
+    ring->forward.message.target = after(ring, self);
+    send_forward(ring, now_ns, output);
+}
+
+static bool grant(struct ring *ring, uint64_t epoch, uint32_t candidate, struct output *output)
+{
+    if (broken(ring, VOTE_TWICE) && epoch == peer_term(&ring->peer))
+        ring->peer.durable.word[PEER_VOTE] = candidate;
+    return peer_grant(&ring->peer, epoch, candidate, output);
+}
+
+static void lead(struct ring *ring, uint64_t epoch, uint64_t now_ns, struct output *output)
+{
+    const struct peer *peer = &ring->peer;
+    peer_keep(&ring->peer, epoch, peer->config.id, output);
+    ring->phase = LEADING;
+    ring->leader = peer->config.id;
+    ring->starter = 0;
+    ring->deadline_ns = now_ns + peer->config.knobs.heartbeat;
+    peer_send_all(peer, (struct message){.kind = HEARTBEAT, .term = epoch}, output);
+}
+
+/* quorum=on: the announcement came round with these votes. */
+static void count_votes(struct ring *ring, uint64_t epoch, const uint32_t *ids, uint32_t count,
+                        uint64_t now_ns, struct output *output)
+{
+    uint32_t self = ring->peer.config.id;
+    bool enough = count >= elector_majority(&ring->peer.config) || broken(ring, NO_MAJORITY);
+    if (!enough || epoch != peer_term(&ring->peer) || peer_vote(&ring->peer) != self ||
+        ring->phase == LEADING)
+        return;
+    peer_heard_from(&ring->peer, ids, count, now_ns);
+    lead(ring, epoch, now_ns, output);
+}
+
+/* The token came round: announce the highest electable id it collected. */
+static void announce(struct ring *ring, const struct message *token, uint64_t now_ns,
+                     struct output *output)
+{
+    uint32_t leader = 0;
+    for (uint32_t i = 0; i < token->id_count; i++)
+        if (token->ids[i] > leader && token->ids[i] <= peer_electable(&ring->peer))
+            leader = token->ids[i];
+    peer_saw(&ring->peer, token->argument[ARGUMENT_EPOCH]);
+    if (leader == 0)
+        return;
+    uint64_t next =
+        ring->peer.highest_seen + (broken(ring, REUSE_EPOCH) && ring->peer.highest_seen ? 0 : 1);
+    struct message message = {.kind = COORDINATOR, .term = next, .argument = {leader}};
+    uint32_t self = ring->peer.config.id;
+    bool join = quorum(ring) ? grant(ring, next, leader, output) : true;
+    if (!quorum(ring)) {
+        peer_keep(&ring->peer, next, leader, output);
+        rest(ring, now_ns, "an election", output);
+        ring->leader = leader == self ? 0 : leader;
+    }
+    pass_on(ring, &message, join, now_ns, output);
+    if (leader == self && !quorum(ring))
+        lead(ring, next, now_ns, output);
+    if (ring->peer.config.nodes == 1 && quorum(ring))
+        count_votes(ring, next, ring->ids, join, now_ns, output);
+}
+
+static void stand(struct ring *ring, uint64_t now_ns, struct output *output)
+{
+    const struct elector_config *config = &ring->peer.config;
+    rest(ring, now_ns, "a new election", output);
+    ring->phase = STANDING;
+    ring->starter = config->id;
+    /* A full round may have to skip every other member. */
+    ring->deadline_ns += config->options.at[OPTION_ANSWER] * config->nodes;
+    output_note(output, (struct note){.f = F_CAMPAIGN, .term = ring->peer.highest_seen + 1});
+    struct message token = {.kind = ELECTION,
+                            .term = peer_term(&ring->peer),
+                            .argument = {config->id, ring->peer.highest_seen}};
+    if (config->nodes > 1) {
+        pass_on(ring, &token, true, now_ns, output);
+        return;
+    }
+    token.ids = &config->id;
+    token.id_count = 1;
+    announce(ring, &token, now_ns, output);
+}
+
+static void on_election(struct ring *ring, const struct message *message, uint64_t now_ns,
+                        struct output *output)
+{
+    const struct elector_config *config = &ring->peer.config;
+    uint32_t starter = (uint32_t)message->argument[ARGUMENT_WHO];
+    peer_saw(&ring->peer, message->argument[ARGUMENT_EPOCH]);
+    if (listed(message->ids, message->id_count, config->id)) {
+        announce(ring, message, now_ns, output);
+        return;
+    }
+    if (message->id_count >= config->nodes || (ring->starter > starter && ring->phase == STANDING))
+        return;
+    rest(ring, now_ns, "an election", output);
+    ring->starter = starter;
+    struct message token = *message;
+    token.argument[ARGUMENT_EPOCH] = ring->peer.highest_seen;
+    pass_on(ring, &token, true, now_ns, output);
+}
+
+/* The announcement is back where it began, or has met everybody. */
+static void came_round(struct ring *ring, const struct message *message, uint64_t now_ns,
+                       struct output *output)
+{
+    uint32_t leader = (uint32_t)message->argument[ARGUMENT_WHO];
+    if (!quorum(ring))
+        return;
+    if (leader == ring->peer.config.id) {
+        count_votes(ring, message->term, message->ids, message->id_count, now_ns, output);
+        return;
+    }
+    struct message elected = *message;
+    uint32_t *copy = output_ids(output, message->id_count);
+    memcpy(copy, message->ids, message->id_count * sizeof copy[0]);
+    elected.ids = copy;
+    elected.kind = ELECTED;
+    peer_send(&ring->peer, leader, elected, output);
+}
+
+static void on_coordinator(struct ring *ring, const struct message *message, uint64_t now_ns,
+                           struct output *output)
+{
+    const struct elector_config *config = &ring->peer.config;
+    uint32_t leader = (uint32_t)message->argument[ARGUMENT_WHO];
+    peer_saw(&ring->peer, message->term);
+    if (listed(message->ids, message->id_count, config->id)) {
+        came_round(ring, message, now_ns, output);
+        return;
+    }
+    if (message->term < peer_term(&ring->peer) ||
+        message->argument[ARGUMENT_HOPS] >= 2 * config->nodes)
+        return;
+    bool join = true;
+    rest(ring, now_ns, "an announcement", output);
+    ring->starter = 0;
+    if (quorum(ring)) {
+        join = grant(ring, message->term, leader, output);
+    } else {
+        peer_keep(&ring->peer, message->term, leader, output);
+        ring->leader = leader;
+    }
+    struct message next = *message;
+    next.argument[ARGUMENT_HOPS]++;
+    pass_on(ring, &next, join, now_ns, output);
+    if (leader == config->id && !quorum(ring))
+        lead(ring, message->term, now_ns, output);
+}
+
+static void on_heartbeat(struct ring *ring, const struct message *message, uint64_t now_ns,
+                         struct output *output)
+{
+    uint32_t vote = peer_vote(&ring->peer);
+    bool same_epoch = message->term == peer_term(&ring->peer);
+    peer_saw(&ring->peer, message->term);
+    bool rival = same_epoch && vote && vote != message->source;
+    /* Without a quorum two sides of a partition lead in one epoch: the higher id stays. */
+    bool yields = rival && (quorum(ring) || vote > message->source);
+    if (message->term < peer_term(&ring->peer) || yields)
+        return;
+    rest(ring, now_ns, "another leads", output);
+    peer_keep(&ring->peer, message->term, message->source, output);
+    ring->leader = message->source;
+    ring->starter = 0;
+    if (quorum(ring))
+        peer_send(&ring->peer, message->source,
+                  (struct message){.kind = HEARTBEAT_REPLY, .term = message->term}, output);
+}
+
+static void on_message(struct ring *ring, const struct message *message, uint64_t now_ns,
+                       struct output *output)
+{
+    bool forwarded = message->kind == ELECTION || message->kind == COORDINATOR;
+    bool names = forwarded || message->kind == ELECTED;
+    uint64_t number = message->argument[ARGUMENT_FORWARD], who = message->argument[ARGUMENT_WHO];
+    if (names && (who == 0 || who > ring->peer.config.nodes))
+        return;
+    if (forwarded)
+        peer_send(&ring->peer, message->source,
+                  (struct message){.kind = ACKNOWLEDGE, .argument[ARGUMENT_FORWARD] = number},
+                  output);
+    switch ((enum kind)message->kind) {
+    case ELECTION: on_election(ring, message, now_ns, output); break;
+    case COORDINATOR: on_coordinator(ring, message, now_ns, output); break;
+    case ELECTED:
+        if (quorum(ring))
+            count_votes(ring, message->term, message->ids, message->id_count, now_ns, output);
+        break;
+    case ACKNOWLEDGE:
+        if (number == ring->forward.number)
+            ring->forward.waiting = false;
+        break;
+    case HEARTBEAT: on_heartbeat(ring, message, now_ns, output); break;
+    case HEARTBEAT_REPLY:
+        if (ring->phase == LEADING && message->term == peer_term(&ring->peer))
+            peer_heard(&ring->peer, message->source, now_ns);
+        break;
+    }
+}
+
+/* The successor is silent: skip it. Back at ourselves, everybody else is dead: it came round. */
+static void skip_successor(struct ring *ring, uint64_t now_ns, struct output *output)
+{
+    struct message *message = &ring->forward.message;
+    message->target = after(ring, message->target);
+    if (message->target != ring->peer.config.id) {
+        send_forward(ring, now_ns, output);
+        return;
+    }
+    ring->forward.waiting = false;
+    struct message back = *message;
+    back.ids = ring->ids;
+    if (back.kind == ELECTION)
+        announce(ring, &back, now_ns, output);
+    else
+        came_round(ring, &back, now_ns, output);
+}
+
+static void on_deadline(struct ring *ring, uint64_t now_ns, struct output *output)
+{
+    const struct peer *peer = &ring->peer;
+    if (ring->phase == LEADING && peer_has_majority(&ring->peer, now_ns)) {
+        ring->deadline_ns = now_ns + peer->config.knobs.heartbeat;
+        peer_send_all(peer, (struct message){.kind = HEARTBEAT, .term = peer_term(&ring->peer)},
+                      output);
+        return;
+    }
+    if (ring->phase == LEADING) {
+        rest(ring, now_ns, "no majority answers", output);
+        return;
+    }
+    if (ring->leader)
+        output_note(output, (struct note){.f = F_SUSPECT, .term = peer_term(&ring->peer)});
+    stand(ring, now_ns, output);
+}
+
+static void on_command(struct ring *ring, const struct input *input, struct output *output)
+{
+    switch (input->command.type) {
+    case COMMAND_RESIGN:
+        if (ring->phase == LEADING)
+            rest(ring, input->now_ns, "asked to resign", output);
+        break;
+    case COMMAND_FORCE:
+        peer_heard_from(&ring->peer, NULL, 0, input->now_ns);
+        lead(ring, ring->peer.highest_seen + 1, input->now_ns, output);
+        break;
+    case COMMAND_TRANSFER: break; /* the highest member of the ring leads */
+    }
+}
+
+static void on_start(struct ring *ring, const struct input *input, struct output *output)
+{
+    static const struct durable nothing;
+    peer_start(&ring->peer, broken(ring, FORGET_EPOCH) ? &nothing : input->stored);
+    rest(ring, input->now_ns, NULL, output);
+}
+
+static void step(void *state, const struct input *input, struct output *output)
+{
+    static const enum role roles[] = {ROLE_FOLLOWER, ROLE_CANDIDATE, ROLE_LEADER};
+    struct ring *ring = state;
+    switch (input->type) {
+    case INPUT_START: on_start(ring, input, output); break;
+    case INPUT_WAKE:
+        if (ring->forward.waiting && input->now_ns >= ring->forward.expires_ns)
+            skip_successor(ring, input->now_ns, output);
+        if (input->now_ns >= ring->deadline_ns)
+            on_deadline(ring, input->now_ns, output);
+        break;
+    case INPUT_MESSAGE: on_message(ring, input->message, input->now_ns, output); break;
+    case INPUT_COMMAND: on_command(ring, input, output); break;
+    }
+    bool leads = ring->phase == LEADING;
+    output->belief =
+        (struct belief){.role = roles[ring->phase],
+                        .leader = ring->leader,
+                        .term = peer_term(&ring->peer),
+                        .token = leads ? peer_term(&ring->peer) : 0,
+                        .may_act = leads && peer_has_majority(&ring->peer, input->now_ns)};
+    output->wake_ns = ring->deadline_ns;
+    if (ring->forward.waiting && ring->forward.expires_ns < output->wake_ns)
+        output->wake_ns = ring->forward.expires_ns;
+}
+
+static size_t heard_words(const struct elector_config *config)
+{
+    return config->options.at[OPTION_QUORUM] ? config->nodes : 0;
+}
+
+static size_t state_size(const struct elector_config *config)
+{
+    return sizeof(struct ring) + heard_words(config) * sizeof(uint64_t) +
+           (config->nodes + 1) * sizeof(uint32_t);
+}
+
+static void init(void *state, const struct elector_config *config)
+{
+    struct ring *ring = state;
+    peer_init(&ring->peer, config, "ring");
+    if (heard_words(config))
+        ring->peer.heard_ns = ring->storage;
+    ring->ids = (uint32_t *)(ring->storage + heard_words(config));
+}
+
+static uint32_t traits(const struct option_values *values)
+{
+    uint32_t always = 1u << TRAIT_DURABLE | 1u << TRAIT_TOKEN;
+    return values->at[OPTION_QUORUM] ? always | 1u << TRAIT_MAJORITY | 1u << TRAIT_LINEARIZABLE
+                                     : always;
+}
+
+static int validate(const struct elector_config *config, struct error *error)
+{
+    char answer[UNIT_TEXT_MAX], timeout[UNIT_TEXT_MAX];
+    if (config->options.at[OPTION_ANSWER] <= config->knobs.election_timeout_min)
+        return 0;
+    return error_usage(error, "ring option answer (%s) must be <= election-timeout-min (%s)",
+                       format_duration(config->options.at[OPTION_ANSWER], answer),
+                       format_duration(config->knobs.election_timeout_min, timeout));
+}
+
+const struct algorithm algorithm_ring = {
+    .name = "ring",
+    .summary = "a token collects the ids of the ring, the highest of them is announced",
+    .reference = "Le Lann 1977; Chang and Roberts, CACM 22(5), 1979",
+    .promises = "after crashes one live node of the ring leads; quorum=on: one leader per epoch",
+    .broken_by = "partitions: one ring, and one leader, per side, in the same epoch",
+    .kinds = kinds,
+    .durable = words,
+    .options = options,
+    .bugs = bugs,
+    .traits = traits,
+    .validate = validate,
+    .state_size = state_size,
+    .init = init,
+    .step = step,
+};

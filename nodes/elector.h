@@ -173,7 +173,7 @@ struct algorithm {
 };
 
 /* Add a line here and nodes/algorithms/<name>.c: done. */
-#define COUP_ALGORITHMS(X) X(raft) X(bully) X(ring) X(invitation) X(paxos) X(quorum_lease)
+#define COUP_ALGORITHMS(X) X(raft) X(bully) X(ring) X(invitation) X(paxos) X(zab) X(quorum_lease)
 
 extern const struct algorithm *const algorithms[];         /* NULL-terminated, in the order above */
 const struct algorithm *algorithm_find(struct slice name); /* NULL: unknown */

@@ -1,0 +1,487 @@
+/* Zab's election and discovery (Junqueira, Reed, Serafini, "Zab: High-performance broadcast for
+ * primary-backup systems", DSN 2011, phase 1; fast leader election as ZooKeeper describes it):
+ * nodes that look for a leader exchange votes ordered by (epoch last led under, last id seen, node
+ * id) until a majority agrees, then the chosen one must have a majority acknowledge a new epoch
+ * before it acts. Agreement of votes alone never makes a leader: a late vote cannot elect twice.
+ *
+ * term = token = accepted epoch, durable before it is acknowledged. The last id stands for the log:
+ * the number of the leader's last heartbeat seen. */
+#include "base/units.h"
+#include "nodes/peer.h"
+
+#include <string.h>
+
+enum kind { NOTIFICATION, FOLLOWER_INFO, NEW_EPOCH, ACK_EPOCH, PING, PING_REPLY };
+static const char *const kinds[] = {"notification", "follower-info", "new-epoch", "ack-epoch",
+                                    "ping",         "ping-reply",    NULL};
+
+/* Of NOTIFICATION: the vote. Of FOLLOWER_INFO: the accepted epoch. Of PING: its number. */
+enum argument { ARGUMENT_LEADER, ARGUMENT_EPOCH, ARGUMENT_LAST, ARGUMENT_ROUND };
+#define ROUND_LOOKING (UINT64_C(1) << 40) /* added to the round by a node that still looks */
+
+enum word { WORD_CURRENT = PEER_VOTE + 1 };
+static const char *const words[] = {"term", "vote", "current", NULL};
+
+enum choice { OPTION_SETTLE };
+static const struct option options[] = {
+    {"settle", OPTION_DURATION, "20ms", NS_PER_MS, 10 * NS_PER_S, NULL,
+     "how long a majority of votes must stand before it counts, for a better vote to arrive"},
+    {.name = NULL},
+};
+
+enum defect { HONEST, SKIP_DISCOVERY, FORGET_EPOCH, ACK_TWICE, STALE_ACK, REUSE_EPOCH };
+static const struct bug bugs[] = {
+    {"skip-discovery", "leads on agreement of votes, no epoch acknowledged", "", "majority-support",
+     "kill,partition", 20},
+    {"forget-epoch", "the accepted epoch does not survive a restart (cf. databend#1051)", "",
+     "term-monotonic", "kill", 50},
+    {"ack-twice", "a follower acknowledges one epoch to two leaders (cf. camunda#5356)", "",
+     "vote-once", "kill,partition,link", 1000},
+    {"stale-ack", "acknowledgements of an earlier epoch are counted", "", "majority-support",
+     "kill,partition,link", 1000},
+    {"reuse-epoch", "a new leader leads in the highest epoch accepted, not above it", "",
+     "single-leader-per-term", "kill,partition", 100},
+    {.name = NULL},
+};
+
+enum phase { LOOKING, FOLLOWING, DISCOVERING, LEADING };
+
+struct ballot {
+    uint32_t leader; /* 0: none */
+    uint64_t epoch, last;
+};
+
+/* What a node last told us. */
+struct heard {
+    uint64_t round;
+    bool looking;
+    struct ballot ballot;
+};
+
+struct zab {
+    struct peer peer;
+    enum phase phase;
+    uint32_t leader; /* chosen: FOLLOWING */
+    bool confirmed;  /* the leader pinged: it leads, hearsay may name it */
+    uint64_t round;  /* logical clock of elections */
+    uint64_t last;   /* number of the last ping seen in the current epoch */
+    uint64_t epoch;  /* DISCOVERING: proposed, 0 until a majority told its own; LEADING: ours */
+    struct ballot ballot;
+    uint64_t settle_ns; /* LOOKING: when our majority counts; UINT64_MAX: none stands */
+    uint64_t repeat_ns; /* LOOKING: tell our vote again */
+    uint64_t deadline_ns;
+    struct members joined; /* DISCOVERING: who told its epoch */
+    struct members acked;
+    struct heard *heard; /* by id - 1 */
+    uint64_t storage[];
+};
+
+static bool broken(const struct zab *zab, enum defect defect)
+{
+    return peer_broken(&zab->peer, defect);
+}
+
+static bool better(struct ballot a, struct ballot b)
+{
+    if (a.leader == 0 || b.leader == 0)
+        return a.leader != 0;
+    if (a.epoch != b.epoch)
+        return a.epoch > b.epoch;
+    return a.last != b.last ? a.last > b.last : a.leader > b.leader;
+}
+
+static struct ballot own_ballot(const struct zab *zab)
+{
+    const struct elector_config *config = &zab->peer.config;
+    if (elector_is_witness(config, config->id))
+        return (struct ballot){0};
+    return (struct ballot){config->id, zab->peer.durable.word[WORD_CURRENT], zab->last};
+}
+
+static void notify(struct zab *zab, uint32_t target, struct output *output)
+{
+    uint64_t looking = zab->phase == LOOKING ? ROUND_LOOKING : 0;
+    struct message message = {.kind = NOTIFICATION,
+                              .term = peer_term(&zab->peer),
+                              .argument = {zab->ballot.leader, zab->ballot.epoch, zab->ballot.last,
+                                           zab->round | looking}};
+    if (target)
+        peer_send(&zab->peer, target, message, output);
+    else
+        peer_send_all(&zab->peer, message, output);
+}
+
+static uint32_t supporters(const struct zab *zab)
+{
+    uint32_t count = zab->ballot.leader != 0;
+    for (uint32_t id = 1; id <= zab->peer.config.nodes; id++) {
+        const struct heard *heard = &zab->heard[id - 1];
+        if (id != zab->peer.config.id && heard->looking && heard->round == zab->round &&
+            heard->ballot.leader == zab->ballot.leader)
+            count++;
+    }
+    return count;
+}
+
+static void settle(struct zab *zab, uint64_t now_ns)
+{
+    bool stands = supporters(zab) >= elector_majority(&zab->peer.config);
+    zab->settle_ns = stands ? now_ns + zab->peer.config.options.at[OPTION_SETTLE] : UINT64_MAX;
+}
+
+static void vote_for(struct zab *zab, struct ballot ballot, uint64_t now_ns, struct output *output)
+{
+    zab->ballot = ballot;
+    zab->repeat_ns = now_ns + zab->peer.config.knobs.heartbeat;
+    notify(zab, 0, output);
+    settle(zab, now_ns);
+}
+
+static void look(struct zab *zab, uint64_t now_ns, const char *reason, struct output *output)
+{
+    if (zab->phase == LEADING)
+        output->step_reason = reason;
+    zab->phase = LOOKING;
+    zab->leader = 0;
+    zab->confirmed = false;
+    zab->round++;
+    zab->deadline_ns = now_ns + peer_timeout(&zab->peer) * 4;
+    vote_for(zab, own_ballot(zab), now_ns, output);
+}
+
+static bool acknowledge(struct zab *zab, uint64_t epoch, uint32_t leader, struct output *output)
+{
+    if (broken(zab, ACK_TWICE) && epoch == peer_term(&zab->peer))
+        zab->peer.durable.word[PEER_VOTE] = leader;
+    return peer_grant(&zab->peer, epoch, leader, output);
+}
+
+static void lead(struct zab *zab, uint64_t epoch, uint64_t now_ns, struct output *output)
+{
+    const struct elector_config *config = &zab->peer.config;
+    zab->phase = LEADING;
+    zab->leader = config->id;
+    zab->epoch = epoch;
+    zab->last = 0;
+    zab->peer.durable.word[WORD_CURRENT] = epoch;
+    peer_keep(&zab->peer, epoch, config->id, output);
+    output_persist(output, &zab->peer.durable);
+    zab->ballot = own_ballot(zab);
+    zab->deadline_ns = now_ns + config->knobs.heartbeat;
+    peer_heard_from(&zab->peer, NULL, 0, now_ns);
+    for (uint32_t id = 1; id <= config->nodes; id++)
+        if (members_have(&zab->acked, id))
+            peer_heard(&zab->peer, id, now_ns);
+    peer_send_all(&zab->peer, (struct message){.kind = PING, .term = epoch, .argument = {0}},
+                  output);
+}
+
+static void count_ack(struct zab *zab, uint32_t from, uint64_t now_ns, struct output *output)
+{
+    if (members_add(&zab->acked, from) && zab->acked.count == elector_majority(&zab->peer.config))
+        lead(zab, zab->epoch, now_ns, output);
+}
+
+/* DSN 2011, phase 1, step l.1.1: above every epoch a majority has accepted. */
+static void count_joined(struct zab *zab, uint32_t from, uint64_t now_ns, struct output *output)
+{
+    if (!members_add(&zab->joined, from) || zab->epoch ||
+        zab->joined.count < elector_majority(&zab->peer.config))
+        return;
+    uint32_t self = zab->peer.config.id;
+    zab->epoch = zab->peer.highest_seen + (broken(zab, REUSE_EPOCH) ? 0 : 1);
+    if (zab->epoch == 0)
+        zab->epoch = 1;
+    output_note(output, (struct note){.f = F_CAMPAIGN, .term = zab->epoch});
+    for (uint32_t id = 1; id <= zab->peer.config.nodes; id++)
+        if (id != self && members_have(&zab->joined, id))
+            peer_send(&zab->peer, id, (struct message){.kind = NEW_EPOCH, .term = zab->epoch},
+                      output);
+    if (acknowledge(zab, zab->epoch, self, output))
+        count_ack(zab, self, now_ns, output);
+}
+
+static void discover(struct zab *zab, uint64_t now_ns, struct output *output)
+{
+    const struct elector_config *config = &zab->peer.config;
+    zab->phase = DISCOVERING;
+    zab->leader = 0;
+    zab->epoch = 0;
+    zab->deadline_ns = now_ns + config->knobs.election_timeout_max;
+    members_clear(&zab->joined, config->nodes);
+    members_clear(&zab->acked, config->nodes);
+    if (broken(zab, SKIP_DISCOVERY))
+        lead(zab, zab->peer.highest_seen + 1, now_ns, output);
+    else
+        count_joined(zab, config->id, now_ns, output);
+}
+
+static void send_info(const struct zab *zab, struct output *output)
+{
+    peer_send(&zab->peer, zab->leader,
+              (struct message){.kind = FOLLOWER_INFO, .term = peer_term(&zab->peer)}, output);
+}
+
+static void follow(struct zab *zab, uint32_t leader, uint64_t now_ns, struct output *output)
+{
+    zab->phase = FOLLOWING;
+    zab->leader = leader;
+    zab->confirmed = false;
+    zab->deadline_ns = now_ns + zab->peer.config.knobs.election_timeout_max;
+    send_info(zab, output);
+}
+
+/* The vote of a majority has stood for the settling time. */
+static void chosen(struct zab *zab, uint64_t now_ns, struct output *output)
+{
+    zab->settle_ns = UINT64_MAX;
+    if (zab->ballot.leader == zab->peer.config.id)
+        discover(zab, now_ns, output);
+    else
+        follow(zab, zab->ballot.leader, now_ns, output);
+}
+
+static void on_wake(struct zab *zab, uint64_t now_ns, struct output *output)
+{
+    const struct elector_config *config = &zab->peer.config;
+    if (zab->phase == LOOKING && now_ns >= zab->settle_ns) {
+        chosen(zab, now_ns, output);
+    } else if (zab->phase == LEADING && now_ns >= zab->deadline_ns) {
+        if (!peer_has_majority(&zab->peer, now_ns)) {
+            look(zab, now_ns, "no majority answers", output);
+            return;
+        }
+        zab->deadline_ns = now_ns + config->knobs.heartbeat;
+        peer_send_all(&zab->peer,
+                      (struct message){.kind = PING, .term = zab->epoch, .argument = {++zab->last}},
+                      output);
+    } else if (now_ns >= zab->deadline_ns) {
+        if (zab->phase == FOLLOWING && zab->confirmed)
+            output_note(output, (struct note){.f = F_SUSPECT, .term = peer_term(&zab->peer)});
+        look(zab, now_ns, NULL, output);
+    } else if (zab->phase == LOOKING && now_ns >= zab->repeat_ns) {
+        zab->repeat_ns = now_ns + config->knobs.heartbeat;
+        notify(zab, 0, output);
+    }
+}
+
+/* Enough of those who do not look any more name one leader, and it is among them. */
+static bool established(const struct zab *zab, uint32_t leader)
+{
+    uint32_t count = 1;
+    for (uint32_t id = 1; id <= zab->peer.config.nodes; id++) {
+        const struct heard *heard = &zab->heard[id - 1];
+        count += id != zab->peer.config.id && heard->round && !heard->looking &&
+                 heard->ballot.leader == leader;
+    }
+    const struct heard *itself = &zab->heard[leader - 1];
+    return leader != zab->peer.config.id && itself->round && !itself->looking &&
+           itself->ballot.leader == leader && count >= elector_majority(&zab->peer.config);
+}
+
+static void on_notification(struct zab *zab, const struct message *message, uint64_t now_ns,
+                            struct output *output)
+{
+    uint64_t leader = message->argument[ARGUMENT_LEADER];
+    uint64_t round = message->argument[ARGUMENT_ROUND];
+    if (leader > peer_electable(&zab->peer))
+        return;
+    struct heard *heard = &zab->heard[message->source - 1];
+    *heard = (struct heard){.round = round & (ROUND_LOOKING - 1),
+                            .looking = round & ROUND_LOOKING,
+                            .ballot = {(uint32_t)leader, message->argument[ARGUMENT_EPOCH],
+                                       message->argument[ARGUMENT_LAST]}};
+    if (zab->phase != LOOKING) {
+        if (heard->looking)
+            notify(zab, message->source, output);
+        return;
+    }
+    if (!heard->looking) {
+        if (leader && established(zab, (uint32_t)leader)) {
+            zab->ballot = heard->ballot;
+            follow(zab, (uint32_t)leader, now_ns, output);
+        }
+        return;
+    }
+    if (heard->round > zab->round) {
+        zab->round = heard->round;
+        struct ballot own = own_ballot(zab);
+        vote_for(zab, better(heard->ballot, own) ? heard->ballot : own, now_ns, output);
+    } else if (heard->round < zab->round) {
+        notify(zab, message->source, output);
+    } else if (better(heard->ballot, zab->ballot)) {
+        vote_for(zab, heard->ballot, now_ns, output);
+    } else if (zab->settle_ns == UINT64_MAX) {
+        settle(zab, now_ns);
+    }
+}
+
+static void on_follower_info(struct zab *zab, const struct message *message, uint64_t now_ns,
+                             struct output *output)
+{
+    struct message answer = {.kind = NEW_EPOCH, .term = zab->epoch};
+    if (zab->phase == LEADING && message->term > zab->epoch)
+        look(zab, now_ns, "a follower has accepted a higher epoch", output);
+    else if (zab->phase == LEADING)
+        peer_send(&zab->peer, message->source, answer, output);
+    else if (zab->phase == DISCOVERING && zab->epoch)
+        peer_send(&zab->peer, message->source, answer, output);
+    else if (zab->phase == DISCOVERING)
+        count_joined(zab, message->source, now_ns, output);
+}
+
+static void on_new_epoch(struct zab *zab, const struct message *message, uint64_t now_ns,
+                         struct output *output)
+{
+    if (zab->phase != FOLLOWING || message->source != zab->leader)
+        return;
+    if (!acknowledge(zab, message->term, message->source, output)) {
+        look(zab, now_ns, NULL, output);
+        return;
+    }
+    zab->deadline_ns = now_ns + peer_timeout(&zab->peer);
+    peer_send(&zab->peer, message->source,
+              (struct message){.kind = ACK_EPOCH, .term = message->term}, output);
+}
+
+static void on_ack_epoch(struct zab *zab, const struct message *message, uint64_t now_ns,
+                         struct output *output)
+{
+    bool ours = message->term == zab->epoch || broken(zab, STALE_ACK);
+    if (zab->phase == DISCOVERING && zab->epoch && ours)
+        count_ack(zab, message->source, now_ns, output);
+    else if (zab->phase == LEADING && ours)
+        peer_heard(&zab->peer, message->source, now_ns);
+}
+
+/* A ping of the epoch we acknowledged: its leader leads. A node that follows nobody, or another,
+ * asks to join a leader of a newer epoch. */
+static void on_ping(struct zab *zab, const struct message *message, uint64_t now_ns,
+                    struct output *output)
+{
+    bool ours = message->term == peer_term(&zab->peer) && message->source == peer_vote(&zab->peer);
+    if (ours && zab->phase != LEADING) {
+        zab->phase = FOLLOWING;
+        zab->leader = message->source;
+        zab->confirmed = true;
+        zab->last = message->argument[0];
+        zab->ballot = (struct ballot){message->source, message->term, zab->last};
+        zab->deadline_ns = now_ns + peer_timeout(&zab->peer);
+        if (zab->peer.durable.word[WORD_CURRENT] != message->term) {
+            zab->peer.durable.word[WORD_CURRENT] = message->term;
+            output_persist(output, &zab->peer.durable);
+        }
+        peer_send(&zab->peer, message->source,
+                  (struct message){.kind = PING_REPLY, .term = message->term}, output);
+        return;
+    }
+    if (message->term <= peer_term(&zab->peer))
+        return;
+    if (zab->phase == LEADING)
+        look(zab, now_ns, "a newer epoch leads", output);
+    else if (zab->phase != FOLLOWING || zab->leader != message->source)
+        follow(zab, message->source, now_ns, output);
+    else
+        send_info(zab, output);
+}
+
+static void on_message(struct zab *zab, const struct message *message, uint64_t now_ns,
+                       struct output *output)
+{
+    peer_saw(&zab->peer, message->term);
+    switch ((enum kind)message->kind) {
+    case NOTIFICATION: on_notification(zab, message, now_ns, output); break;
+    case FOLLOWER_INFO: on_follower_info(zab, message, now_ns, output); break;
+    case NEW_EPOCH: on_new_epoch(zab, message, now_ns, output); break;
+    case ACK_EPOCH: on_ack_epoch(zab, message, now_ns, output); break;
+    case PING: on_ping(zab, message, now_ns, output); break;
+    case PING_REPLY:
+        if (zab->phase == LEADING && message->term == zab->epoch)
+            peer_heard(&zab->peer, message->source, now_ns);
+        break;
+    }
+}
+
+static void on_command(struct zab *zab, const struct input *input, struct output *output)
+{
+    switch (input->command.type) {
+    case COMMAND_RESIGN:
+        if (zab->phase == LEADING)
+            look(zab, input->now_ns, "asked to resign", output);
+        break;
+    case COMMAND_FORCE:
+        members_clear(&zab->acked, zab->peer.config.nodes);
+        lead(zab, zab->peer.highest_seen + 1, input->now_ns, output);
+        break;
+    case COMMAND_TRANSFER: break; /* votes decide */
+    }
+}
+
+static void step(void *state, const struct input *input, struct output *output)
+{
+    static const struct durable nothing;
+    static const enum role roles[] = {ROLE_CANDIDATE, ROLE_FOLLOWER, ROLE_CANDIDATE, ROLE_LEADER};
+    struct zab *zab = state;
+    switch (input->type) {
+    case INPUT_START:
+        peer_start(&zab->peer, broken(zab, FORGET_EPOCH) ? &nothing : input->stored);
+        look(zab, input->now_ns, NULL, output);
+        break;
+    case INPUT_WAKE: on_wake(zab, input->now_ns, output); break;
+    case INPUT_MESSAGE: on_message(zab, input->message, input->now_ns, output); break;
+    case INPUT_COMMAND: on_command(zab, input, output); break;
+    }
+    bool leads = zab->phase == LEADING;
+    output->belief =
+        (struct belief){.role = roles[zab->phase],
+                        .leader = leads || zab->confirmed ? zab->leader : 0,
+                        .term = peer_term(&zab->peer),
+                        .token = leads ? zab->epoch : 0,
+                        .may_act = leads && peer_has_majority(&zab->peer, input->now_ns)};
+    output->wake_ns = zab->deadline_ns;
+    if (zab->phase == LOOKING && zab->repeat_ns < output->wake_ns)
+        output->wake_ns = zab->repeat_ns;
+    if (zab->phase == LOOKING && zab->settle_ns < output->wake_ns)
+        output->wake_ns = zab->settle_ns;
+}
+
+static size_t state_size(const struct elector_config *config)
+{
+    size_t words_count = 2 * members_words(config->nodes) + config->nodes;
+    return sizeof(struct zab) + words_count * sizeof(uint64_t) +
+           config->nodes * sizeof(struct heard);
+}
+
+static void init(void *state, const struct elector_config *config)
+{
+    struct zab *zab = state;
+    size_t words_each = members_words(config->nodes);
+    peer_init(&zab->peer, config, "zab");
+    zab->joined.bits = zab->storage;
+    zab->acked.bits = zab->storage + words_each;
+    zab->peer.heard_ns = zab->storage + 2 * words_each;
+    zab->heard = (struct heard *)(zab->peer.heard_ns + config->nodes);
+}
+
+static uint32_t traits(const struct option_values *values)
+{
+    (void)values;
+    return 1u << TRAIT_MAJORITY | 1u << TRAIT_DURABLE | 1u << TRAIT_TOKEN |
+           1u << TRAIT_LINEARIZABLE;
+}
+
+const struct algorithm algorithm_zab = {
+    .name = "zab",
+    .summary = "votes choose a candidate, then a majority acknowledges its new epoch",
+    .reference = "Junqueira, Reed, Serafini, Zab, DSN 2011, phase 1; ZooKeeper's fast election",
+    .promises = "at most one leader per epoch; a leader while a majority is connected",
+    .broken_by = "a majority that lost its disks",
+    .kinds = kinds,
+    .durable = words,
+    .options = options,
+    .bugs = bugs,
+    .traits = traits,
+    .state_size = state_size,
+    .init = init,
+    .step = step,
+};

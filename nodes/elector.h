@@ -67,6 +67,7 @@ enum input_type {
 enum command_type {
     COMMAND_TRANSFER, /* hand leadership to `target` (0: whoever is best) */
     COMMAND_RESIGN,   /* stop leading */
+    COMMAND_STAND,    /* hold an election now, as if the leader were lost */
     COMMAND_FORCE,    /* lead without asking anybody: the override that splits brains */
 };
 
@@ -173,7 +174,8 @@ struct algorithm {
 };
 
 /* Add a line here and nodes/algorithms/<name>.c: done. */
-#define COUP_ALGORITHMS(X) X(raft) X(bully) X(ring) X(invitation) X(paxos) X(zab) X(quorum_lease)
+#define COUP_ALGORITHMS(X) \
+    X(raft) X(bully) X(ring) X(invitation) X(successors) X(paxos) X(zab) X(quorum_lease)
 
 extern const struct algorithm *const algorithms[];         /* NULL-terminated, in the order above */
 const struct algorithm *algorithm_find(struct slice name); /* NULL: unknown */

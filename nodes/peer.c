@@ -87,19 +87,27 @@ bool members_add(struct members *members, uint32_t id)
     return true;
 }
 
-void peer_heard(struct peer *peer, uint32_t id, uint64_t now_ns)
+void peer_heard(struct peer *peer, const struct message *message, uint32_t argument,
+                uint64_t now_ns)
 {
-    if (peer->heard_ns)
-        peer->heard_ns[id - 1] = now_ns;
+    uint64_t sent_ns = message->argument[argument];
+    if (peer->heard_ns && sent_ns <= now_ns && sent_ns > peer->heard_ns[message->source - 1])
+        peer->heard_ns[message->source - 1] = sent_ns;
 }
 
-void peer_heard_from(struct peer *peer, const uint32_t *ids, uint32_t count, uint64_t now_ns)
+void peer_heard_from(struct peer *peer, const uint32_t *ids, uint32_t count, uint64_t sent_ns)
 {
     if (!peer->heard_ns)
         return;
     memset(peer->heard_ns, 0, peer->config.nodes * sizeof peer->heard_ns[0]);
     for (uint32_t i = 0; i < count; i++)
-        peer->heard_ns[ids[i] - 1] = now_ns;
+        peer->heard_ns[ids[i] - 1] = sent_ns;
+}
+
+void peer_heard_members(struct peer *peer, const struct members *members, uint64_t sent_ns)
+{
+    for (uint32_t id = 1; peer->heard_ns && id <= peer->config.nodes; id++)
+        peer->heard_ns[id - 1] = members_have(members, id) ? sent_ns : 0;
 }
 
 bool peer_has_majority(const struct peer *peer, uint64_t now_ns)

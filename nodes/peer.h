@@ -13,7 +13,8 @@ struct peer {
     struct random random;
     struct durable durable;
     uint64_t highest_seen; /* terms heard of; a new one is above them */
-    uint64_t *heard_ns;    /* by id - 1: own clock when it last answered, 0: never; or NULL */
+    uint64_t *heard_ns;    /* by id - 1: own clock when the question it last answered was SENT (an
+                            * answer read after a pause proves nothing new), 0: never; or NULL */
 };
 
 /* `stream` names the generator, so that two algorithms of one seed do not draw alike. */
@@ -78,9 +79,15 @@ void members_clear(struct members *members, uint32_t nodes);
 bool members_add(struct members *members, uint32_t id); /* false: was in already */
 bool members_have(const struct members *members, uint32_t id);
 
-/* `ids` answered just now, the others have not yet (leadership begins). */
-void peer_heard_from(struct peer *peer, const uint32_t *ids, uint32_t count, uint64_t now_ns);
-void peer_heard(struct peer *peer, uint32_t id, uint64_t now_ns);
+/* Those in `ids` answered what was sent at `sent_ns`, the others nothing yet: leadership begins. */
+void peer_heard_from(struct peer *peer, const uint32_t *ids, uint32_t count, uint64_t sent_ns);
+/* `message` answers a question that carried our clock in this argument, which it echoes. */
+void peer_heard(struct peer *peer, const struct message *message, uint32_t argument,
+                uint64_t now_ns);
+
+/* The same for a set. */
+struct members;
+void peer_heard_members(struct peer *peer, const struct members *members, uint64_t sent_ns);
 
 /* Whether a majority of all n, this node included, answered within the shortest election timeout:
  * until then no other can have been elected by those who answered. True where heard_ns is NULL. */

@@ -48,7 +48,8 @@ struct bully {
     struct peer peer;
     enum phase phase;
     uint32_t leader;
-    uint64_t proposal; /* epoch our halt is for */
+    uint64_t proposal;  /* epoch our halt is for */
+    uint64_t halted_ns; /* when we sent it */
     uint64_t deadline_ns;
     struct members answered; /* our halt; with quorum=on only those that granted */
     uint64_t storage[];
@@ -81,6 +82,16 @@ static bool grant(struct bully *bully, uint64_t epoch, uint32_t candidate, struc
     return peer_grant(&bully->peer, epoch, candidate, output);
 }
 
+/* COORDINATOR and HEARTBEAT carry our clock, which answers echo. */
+static void send_lead(const struct bully *bully, enum kind kind, uint64_t now_ns,
+                      struct output *output)
+{
+    peer_send_all(&bully->peer,
+                  (struct message){
+                      .kind = (uint8_t)kind, .term = peer_term(&bully->peer), .argument = {now_ns}},
+                  output);
+}
+
 static void lead(struct bully *bully, uint64_t epoch, uint64_t now_ns, struct output *output)
 {
     const struct peer *peer = &bully->peer;
@@ -88,11 +99,8 @@ static void lead(struct bully *bully, uint64_t epoch, uint64_t now_ns, struct ou
     bully->phase = LEADING;
     bully->leader = peer->config.id;
     bully->deadline_ns = now_ns + peer->config.knobs.heartbeat;
-    peer_heard_from(&bully->peer, NULL, 0, now_ns);
-    for (uint32_t id = 1; id <= peer->config.nodes; id++)
-        if (members_have(&bully->answered, id))
-            peer_heard(&bully->peer, id, now_ns);
-    peer_send_all(peer, (struct message){.kind = COORDINATOR, .term = epoch}, output);
+    peer_heard_members(&bully->peer, &bully->answered, bully->halted_ns);
+    send_lead(bully, COORDINATOR, now_ns, output);
 }
 
 static void lead_next(struct bully *bully, uint64_t now_ns, struct output *output)
@@ -109,6 +117,7 @@ static void halt_others(struct bully *bully, uint64_t now_ns, struct output *out
     const struct elector_config *config = &bully->peer.config;
     bully->phase = HALTING;
     bully->proposal = bully->peer.highest_seen + 1;
+    bully->halted_ns = now_ns;
     bully->deadline_ns = now_ns + config->options.at[OPTION_ANSWER];
     members_clear(&bully->answered, config->nodes);
     output_note(output, (struct note){.f = F_CAMPAIGN, .term = bully->proposal});
@@ -150,8 +159,7 @@ static void on_deadline(struct bully *bully, uint64_t now_ns, struct output *out
             return;
         }
         bully->deadline_ns = now_ns + peer->config.knobs.heartbeat;
-        peer_send_all(peer, (struct message){.kind = HEARTBEAT, .term = peer_term(&bully->peer)},
-                      output);
+        send_lead(bully, HEARTBEAT, now_ns, output);
         return;
     case ASKING: halt_others(bully, now_ns, output); return;
     case HALTING: halting_over(bully, now_ns, output); return;
@@ -186,7 +194,9 @@ static void bully_it(struct bully *bully, const struct message *message, uint64_
         elect(bully, now_ns, output);
     else if (bully->phase == LEADING)
         peer_send(&bully->peer, message->source,
-                  (struct message){.kind = COORDINATOR, .term = peer_term(&bully->peer)}, output);
+                  (struct message){
+                      .kind = COORDINATOR, .term = peer_term(&bully->peer), .argument = {now_ns}},
+                  output);
 }
 
 static void on_halt(struct bully *bully, const struct message *message, uint64_t now_ns,
@@ -259,7 +269,10 @@ static void on_leader(struct bully *bully, const struct message *message, uint64
     bully->leader = source;
     if (quorum(bully))
         peer_send(&bully->peer, source,
-                  (struct message){.kind = HEARTBEAT_REPLY, .term = message->term}, output);
+                  (struct message){.kind = HEARTBEAT_REPLY,
+                                   .term = message->term,
+                                   .argument = {message->argument[0]}},
+                  output);
 }
 
 static void on_message(struct bully *bully, const struct message *message, uint64_t now_ns,
@@ -277,7 +290,7 @@ static void on_message(struct bully *bully, const struct message *message, uint6
     case HEARTBEAT: on_leader(bully, message, now_ns, output); break;
     case HEARTBEAT_REPLY:
         if (bully->phase == LEADING && message->term == peer_term(&bully->peer))
-            peer_heard(&bully->peer, message->source, now_ns);
+            peer_heard(&bully->peer, message, 0, now_ns);
         break;
     }
 }
@@ -288,6 +301,11 @@ static void on_command(struct bully *bully, const struct input *input, struct ou
     case COMMAND_RESIGN:
         if (bully->phase == LEADING)
             rest(bully, RESTING, input->now_ns, "asked to resign", output);
+        break;
+    case COMMAND_STAND:
+        if (bully->phase != LEADING &&
+            !elector_is_witness(&bully->peer.config, bully->peer.config.id))
+            elect(bully, input->now_ns, output);
         break;
     case COMMAND_FORCE:
         members_clear(&bully->answered, bully->peer.config.nodes);

@@ -305,6 +305,7 @@ static void on_command(struct invitation *self, const struct input *input, struc
         clear(self, &self->found);
         lead(self, next_number(self), input->now_ns, output);
         break;
+    case COMMAND_STAND:           /* every leader looks for others all the time */
     case COMMAND_TRANSFER: break; /* the inviter leads */
     }
 }

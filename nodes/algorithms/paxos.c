@@ -55,6 +55,7 @@ struct paxos {
     uint32_t leader;
     uint32_t refused; /* times in a row */
     uint64_t ballot;  /* ours, PREPARING and LEADING */
+    uint64_t prepared_ns;
     uint64_t deadline_ns;
     uint64_t leader_heard_ns;
     struct members promised;
@@ -97,6 +98,14 @@ static bool promise(struct paxos *paxos, uint64_t ballot, uint32_t proposer, str
     return peer_grant(&paxos->peer, ballot, proposer, output);
 }
 
+/* They carry our clock, which answers echo. */
+static void send_heartbeats(const struct paxos *paxos, uint64_t now_ns, struct output *output)
+{
+    peer_send_all(&paxos->peer,
+                  (struct message){.kind = HEARTBEAT, .term = paxos->ballot, .argument = {now_ns}},
+                  output);
+}
+
 static void lead(struct paxos *paxos, uint64_t now_ns, struct output *output)
 {
     const struct elector_config *config = &paxos->peer.config;
@@ -104,11 +113,8 @@ static void lead(struct paxos *paxos, uint64_t now_ns, struct output *output)
     paxos->leader = config->id;
     paxos->refused = 0;
     paxos->deadline_ns = now_ns + config->knobs.heartbeat;
-    peer_heard_from(&paxos->peer, NULL, 0, now_ns);
-    for (uint32_t id = 1; id <= config->nodes; id++)
-        if (members_have(&paxos->promised, id))
-            peer_heard(&paxos->peer, id, now_ns);
-    peer_send_all(&paxos->peer, (struct message){.kind = HEARTBEAT, .term = paxos->ballot}, output);
+    peer_heard_members(&paxos->peer, &paxos->promised, paxos->prepared_ns);
+    send_heartbeats(paxos, now_ns, output);
 }
 
 static void count_promise(struct paxos *paxos, uint32_t from, uint64_t now_ns,
@@ -125,6 +131,7 @@ static void prepare(struct paxos *paxos, uint64_t now_ns, struct output *output)
     follow(paxos, 0, now_ns, "prepares anew", output);
     paxos->phase = PREPARING;
     paxos->ballot = next_ballot(paxos);
+    paxos->prepared_ns = now_ns;
     members_clear(&paxos->promised, paxos->peer.config.nodes);
     output_note(output, (struct note){.f = F_CAMPAIGN, .term = paxos->ballot});
     (void)promise(paxos, paxos->ballot, paxos->peer.config.id, output);
@@ -137,8 +144,7 @@ static void on_deadline(struct paxos *paxos, uint64_t now_ns, struct output *out
     const struct elector_config *config = &paxos->peer.config;
     if (paxos->phase == LEADING && peer_has_majority(&paxos->peer, now_ns)) {
         paxos->deadline_ns = now_ns + config->knobs.heartbeat;
-        peer_send_all(&paxos->peer, (struct message){.kind = HEARTBEAT, .term = paxos->ballot},
-                      output);
+        send_heartbeats(paxos, now_ns, output);
     } else if (paxos->phase == LEADING || elector_is_witness(config, config->id)) {
         follow(paxos, 0, now_ns, "no majority answers", output);
     } else {
@@ -206,7 +212,10 @@ static void on_heartbeat(struct paxos *paxos, const struct message *message, uin
     paxos->leader_heard_ns = now_ns;
     peer_keep(&paxos->peer, message->term, message->source, output);
     peer_send(&paxos->peer, message->source,
-              (struct message){.kind = HEARTBEAT_REPLY, .term = message->term}, output);
+              (struct message){.kind = HEARTBEAT_REPLY,
+                               .term = message->term,
+                               .argument = {message->argument[0]}},
+              output);
 }
 
 static void on_message(struct paxos *paxos, const struct message *message, uint64_t now_ns,
@@ -224,7 +233,7 @@ static void on_message(struct paxos *paxos, const struct message *message, uint6
     case HEARTBEAT: on_heartbeat(paxos, message, now_ns, output); break;
     case HEARTBEAT_REPLY:
         if (paxos->phase == LEADING && ours)
-            peer_heard(&paxos->peer, message->source, now_ns);
+            peer_heard(&paxos->peer, message, 0, now_ns);
         break;
     }
 }
@@ -237,6 +246,11 @@ static void on_command(struct paxos *paxos, const struct input *input, struct ou
             follow(paxos, 0, input->now_ns, "asked to resign", output);
             paxos->deadline_ns += paxos->peer.config.knobs.election_timeout_max;
         }
+        break;
+    case COMMAND_STAND:
+        if (paxos->phase != LEADING &&
+            !elector_is_witness(&paxos->peer.config, paxos->peer.config.id))
+            prepare(paxos, input->now_ns, output);
         break;
     case COMMAND_FORCE:
         prepare(paxos, input->now_ns, output);

@@ -121,7 +121,7 @@ static uint64_t majority_asked_ns(const struct quorum_lease *self)
 
 static void ask(struct quorum_lease *self, uint64_t now_ns, struct output *output)
 {
-    peer_heard(&self->peer, self->peer.config.id, now_ns);
+    self->peer.heard_ns[self->peer.config.id - 1] = now_ns;
     self->promised_until_ns = now_ns + option(self, OPTION_LEASE);
     self->beat_ns = now_ns + self->peer.config.knobs.heartbeat;
     peer_send_all(&self->peer,
@@ -215,12 +215,9 @@ static void on_request(struct quorum_lease *self, const struct message *message,
 static void on_grant(struct quorum_lease *self, const struct message *message, uint64_t now_ns,
                      struct output *output)
 {
-    uint64_t asked_ns = message->argument[ARGUMENT_ASKED];
-    uint64_t *heard_ns = &self->peer.heard_ns[message->source - 1];
-    if (self->phase == FOLLOWING || message->term != self->ballot || asked_ns > now_ns)
+    if (self->phase == FOLLOWING || message->term != self->ballot)
         return;
-    if (asked_ns > *heard_ns)
-        *heard_ns = asked_ns;
+    peer_heard(&self->peer, message, ARGUMENT_ASKED, now_ns);
     hold_until(self, now_ns, output);
 }
 
@@ -252,6 +249,11 @@ static void on_command(struct quorum_lease *self, const struct input *input, str
             let_go(self, input->now_ns, "asked to resign", output);
             self->deadline_ns += option(self, OPTION_LEASE);
         }
+        break;
+    case COMMAND_STAND:
+        if (self->phase == FOLLOWING && input->now_ns >= self->promised_until_ns &&
+            !elector_is_witness(&self->peer.config, self->peer.config.id))
+            stand(self, input->now_ns, output);
         break;
     case COMMAND_FORCE:
         stand(self, input->now_ns, output);

@@ -131,6 +131,12 @@ static void on_command(struct raft *raft, const struct input *input, struct outp
             raft->deadline_ns += raft->config.knobs.election_timeout_max; /* others go first */
         }
         break;
+    case COMMAND_STAND:
+        if (!leads && !raft_is_witness(raft)) {
+            raft->transfer = true; /* as if asked to take over: section 3.10 */
+            raft_stand(raft, false, now_ns, output);
+        }
+        break;
     case COMMAND_FORCE:
         if (!leads && !raft_is_witness(raft)) {
             raft->transfer = false;

@@ -131,6 +131,15 @@ static bool grant(struct ring *ring, uint64_t epoch, uint32_t candidate, struct 
     return peer_grant(&ring->peer, epoch, candidate, output);
 }
 
+/* They carry our clock, which answers echo. */
+static void send_heartbeats(const struct ring *ring, uint64_t now_ns, struct output *output)
+{
+    peer_send_all(
+        &ring->peer,
+        (struct message){.kind = HEARTBEAT, .term = peer_term(&ring->peer), .argument = {now_ns}},
+        output);
+}
+
 static void lead(struct ring *ring, uint64_t epoch, uint64_t now_ns, struct output *output)
 {
     const struct peer *peer = &ring->peer;
@@ -139,7 +148,7 @@ static void lead(struct ring *ring, uint64_t epoch, uint64_t now_ns, struct outp
     ring->leader = peer->config.id;
     ring->starter = 0;
     ring->deadline_ns = now_ns + peer->config.knobs.heartbeat;
-    peer_send_all(peer, (struct message){.kind = HEARTBEAT, .term = epoch}, output);
+    send_heartbeats(ring, now_ns, output);
 }
 
 /* quorum=on: the announcement came round with these votes. */
@@ -288,7 +297,10 @@ static void on_heartbeat(struct ring *ring, const struct message *message, uint6
     ring->starter = 0;
     if (quorum(ring))
         peer_send(&ring->peer, message->source,
-                  (struct message){.kind = HEARTBEAT_REPLY, .term = message->term}, output);
+                  (struct message){.kind = HEARTBEAT_REPLY,
+                                   .term = message->term,
+                                   .argument = {message->argument[0]}},
+                  output);
 }
 
 static void on_message(struct ring *ring, const struct message *message, uint64_t now_ns,
@@ -317,7 +329,7 @@ static void on_message(struct ring *ring, const struct message *message, uint64_
     case HEARTBEAT: on_heartbeat(ring, message, now_ns, output); break;
     case HEARTBEAT_REPLY:
         if (ring->phase == LEADING && message->term == peer_term(&ring->peer))
-            peer_heard(&ring->peer, message->source, now_ns);
+            peer_heard(&ring->peer, message, 0, now_ns);
         break;
     }
 }
@@ -345,8 +357,7 @@ static void on_deadline(struct ring *ring, uint64_t now_ns, struct output *outpu
     const struct peer *peer = &ring->peer;
     if (ring->phase == LEADING && peer_has_majority(&ring->peer, now_ns)) {
         ring->deadline_ns = now_ns + peer->config.knobs.heartbeat;
-        peer_send_all(peer, (struct message){.kind = HEARTBEAT, .term = peer_term(&ring->peer)},
-                      output);
+        send_heartbeats(ring, now_ns, output);
         return;
     }
     if (ring->phase == LEADING) {
@@ -364,6 +375,10 @@ static void on_command(struct ring *ring, const struct input *input, struct outp
     case COMMAND_RESIGN:
         if (ring->phase == LEADING)
             rest(ring, input->now_ns, "asked to resign", output);
+        break;
+    case COMMAND_STAND:
+        if (ring->phase != LEADING)
+            stand(ring, input->now_ns, output);
         break;
     case COMMAND_FORCE:
         peer_heard_from(&ring->peer, NULL, 0, input->now_ns);

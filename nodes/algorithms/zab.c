@@ -15,8 +15,10 @@ enum kind { NOTIFICATION, FOLLOWER_INFO, NEW_EPOCH, ACK_EPOCH, PING, PING_REPLY 
 static const char *const kinds[] = {"notification", "follower-info", "new-epoch", "ack-epoch",
                                     "ping",         "ping-reply",    NULL};
 
-/* Of NOTIFICATION: the vote. Of FOLLOWER_INFO: the accepted epoch. Of PING: its number. */
+/* Of NOTIFICATION: the vote. */
 enum argument { ARGUMENT_LEADER, ARGUMENT_EPOCH, ARGUMENT_LAST, ARGUMENT_ROUND };
+/* Of PING: its number and our clock, which the answer echoes. */
+enum ping_argument { ARGUMENT_NUMBER, ARGUMENT_SENT };
 #define ROUND_LOOKING (UINT64_C(1) << 40) /* added to the round by a node that still looks */
 
 enum word { WORD_CURRENT = PEER_VOTE + 1 };
@@ -61,11 +63,12 @@ struct heard {
 struct zab {
     struct peer peer;
     enum phase phase;
-    uint32_t leader; /* chosen: FOLLOWING */
-    bool confirmed;  /* the leader pinged: it leads, hearsay may name it */
-    uint64_t round;  /* logical clock of elections */
-    uint64_t last;   /* number of the last ping seen in the current epoch */
-    uint64_t epoch;  /* DISCOVERING: proposed, 0 until a majority told its own; LEADING: ours */
+    uint32_t leader;   /* chosen: FOLLOWING */
+    bool confirmed;    /* the leader pinged: it leads, hearsay may name it */
+    uint64_t round;    /* logical clock of elections */
+    uint64_t last;     /* number of the last ping seen in the current epoch */
+    uint64_t asked_ns; /* DISCOVERING: when the epoch was proposed */
+    uint64_t epoch;    /* DISCOVERING: proposed, 0 until a majority told its own; LEADING: ours */
     struct ballot ballot;
     uint64_t settle_ns; /* LOOKING: when our majority counts; UINT64_MAX: none stands */
     uint64_t repeat_ns; /* LOOKING: tell our vote again */
@@ -156,6 +159,14 @@ static bool acknowledge(struct zab *zab, uint64_t epoch, uint32_t leader, struct
     return peer_grant(&zab->peer, epoch, leader, output);
 }
 
+static void ping(const struct zab *zab, uint64_t now_ns, struct output *output)
+{
+    peer_send_all(
+        &zab->peer,
+        (struct message){.kind = PING, .term = zab->epoch, .argument = {zab->last, now_ns}},
+        output);
+}
+
 static void lead(struct zab *zab, uint64_t epoch, uint64_t now_ns, struct output *output)
 {
     const struct elector_config *config = &zab->peer.config;
@@ -168,12 +179,8 @@ static void lead(struct zab *zab, uint64_t epoch, uint64_t now_ns, struct output
     output_persist(output, &zab->peer.durable);
     zab->ballot = own_ballot(zab);
     zab->deadline_ns = now_ns + config->knobs.heartbeat;
-    peer_heard_from(&zab->peer, NULL, 0, now_ns);
-    for (uint32_t id = 1; id <= config->nodes; id++)
-        if (members_have(&zab->acked, id))
-            peer_heard(&zab->peer, id, now_ns);
-    peer_send_all(&zab->peer, (struct message){.kind = PING, .term = epoch, .argument = {0}},
-                  output);
+    peer_heard_members(&zab->peer, &zab->acked, zab->asked_ns);
+    ping(zab, now_ns, output);
 }
 
 static void count_ack(struct zab *zab, uint32_t from, uint64_t now_ns, struct output *output)
@@ -192,6 +199,7 @@ static void count_joined(struct zab *zab, uint32_t from, uint64_t now_ns, struct
     zab->epoch = zab->peer.highest_seen + (broken(zab, REUSE_EPOCH) ? 0 : 1);
     if (zab->epoch == 0)
         zab->epoch = 1;
+    zab->asked_ns = now_ns;
     output_note(output, (struct note){.f = F_CAMPAIGN, .term = zab->epoch});
     for (uint32_t id = 1; id <= zab->peer.config.nodes; id++)
         if (id != self && members_have(&zab->joined, id))
@@ -350,8 +358,6 @@ static void on_ack_epoch(struct zab *zab, const struct message *message, uint64_
     bool ours = message->term == zab->epoch || broken(zab, STALE_ACK);
     if (zab->phase == DISCOVERING && zab->epoch && ours)
         count_ack(zab, message->source, now_ns, output);
-    else if (zab->phase == LEADING && ours)
-        peer_heard(&zab->peer, message->source, now_ns);
 }
 
 /* A ping of the epoch we acknowledged: its leader leads. A node that follows nobody, or another,
@@ -364,7 +370,7 @@ static void on_ping(struct zab *zab, const struct message *message, uint64_t now
         zab->phase = FOLLOWING;
         zab->leader = message->source;
         zab->confirmed = true;
-        zab->last = message->argument[0];
+        zab->last = message->argument[ARGUMENT_NUMBER];
         zab->ballot = (struct ballot){message->source, message->term, zab->last};
         zab->deadline_ns = now_ns + peer_timeout(&zab->peer);
         if (zab->peer.durable.word[WORD_CURRENT] != message->term) {
@@ -372,7 +378,10 @@ static void on_ping(struct zab *zab, const struct message *message, uint64_t now
             output_persist(output, &zab->peer.durable);
         }
         peer_send(&zab->peer, message->source,
-                  (struct message){.kind = PING_REPLY, .term = message->term}, output);
+                  (struct message){.kind = PING_REPLY,
+                                   .term = message->term,
+                                   .argument[ARGUMENT_SENT] = message->argument[ARGUMENT_SENT]},
+                  output);
         return;
     }
     if (message->term <= peer_term(&zab->peer))
@@ -397,7 +406,7 @@ static void on_message(struct zab *zab, const struct message *message, uint64_t 
     case PING: on_ping(zab, message, now_ns, output); break;
     case PING_REPLY:
         if (zab->phase == LEADING && message->term == zab->epoch)
-            peer_heard(&zab->peer, message->source, now_ns);
+            peer_heard(&zab->peer, message, ARGUMENT_SENT, now_ns);
         break;
     }
 }
@@ -408,6 +417,10 @@ static void on_command(struct zab *zab, const struct input *input, struct output
     case COMMAND_RESIGN:
         if (zab->phase == LEADING)
             look(zab, input->now_ns, "asked to resign", output);
+        break;
+    case COMMAND_STAND:
+        if (zab->phase != LEADING)
+            look(zab, input->now_ns, NULL, output);
         break;
     case COMMAND_FORCE:
         members_clear(&zab->acked, zab->peer.config.nodes);

@@ -1,0 +1,473 @@
+#include "simulator/machine.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "simulator/world.h"
+
+/* Machines have been up for different times, so that nobody can compare their clocks. */
+#define UPTIME_MAX_NS (1000 * UINT64_C(1000000000))
+/* 2024-01-01, about when the simulated runs take place. */
+#define WALL_BASE_NS INT64_C(1704067200000000000)
+
+static uint64_t own_now(const struct sim_world *world, const struct machine *machine)
+{
+    return sim_clock_own(&machine->clock, world->now_ns);
+}
+
+static int64_t drawn_drift(struct random *random, uint64_t bound_ppm)
+{
+    return (int64_t)random_below(random, 2 * bound_ppm + 1) - (int64_t)bound_ppm;
+}
+
+void machine_init(struct sim_world *world, struct machine *machine, uint32_t id)
+{
+    const struct sim_config *config = world->config;
+    struct random random;
+    *machine = (struct machine){.id = id, .armed_ns = UINT64_MAX, .wake_ns = UINT64_MAX};
+    random_init(&random, config->seed, "machine", id);
+    sim_clock_init(&machine->clock, random_below(&random, UPTIME_MAX_NS) + 1, WALL_BASE_NS);
+    if (config->physics.drift)
+        sim_clock_rate(&machine->clock, 0, drawn_drift(&random, config->physics.drift));
+    if (world->workload)
+        machine->service = must_alloc(1, sizeof *machine->service);
+}
+
+void machine_release(struct machine *machine)
+{
+    if (machine->service)
+        service_release(machine->service);
+    free(machine->service);
+    free(machine->parked);
+}
+
+/* --- the timer: one entry in the queue, which may come too early but never too late --- */
+
+static uint64_t next_wake(const struct machine *machine)
+{
+    uint64_t wake_ns = machine->wake_ns;
+    if (!machine->service)
+        return wake_ns;
+    uint64_t service_ns = service_deadline(machine->service);
+    return service_ns < wake_ns ? service_ns : wake_ns;
+}
+
+/* A process that asks to be woken in the past spins; each turn takes it so long. */
+#define SPIN_NS UINT64_C(1000)
+
+/* A deadline that moves away, as a follower's does with each heartbeat, costs nothing: the entry in
+ * the queue stays, comes early, and is put back. Only one that comes nearer makes a new entry. */
+static void arm(struct sim_world *world, struct machine *machine)
+{
+    uint64_t due_ns = sim_clock_reaches(&machine->clock, world->now_ns, next_wake(machine));
+    if (due_ns == world->now_ns)
+        due_ns += SPIN_NS;
+    if (due_ns >= machine->armed_ns)
+        return;
+    machine->armed_ns = due_ns;
+    sim_world_push(world, due_ns, HAPPENING_WAKE, machine->id - 1, ++machine->generation);
+}
+
+static void disarm(struct machine *machine)
+{
+    machine->generation++;
+    machine->armed_ns = UINT64_MAX;
+}
+
+void machine_rearm(struct sim_world *world, struct machine *machine)
+{
+    disarm(machine);
+    if (machine->life == LIFE_UP && !machine->held)
+        arm(world, machine);
+}
+
+/* --- a step and what follows from it --- */
+
+static void send_all(struct sim_world *world, struct machine *machine, const struct output *output)
+{
+    uint32_t slot = PACKET_NONE, from = machine->id - 1;
+    for (uint32_t i = 0; i < output->message_count; i++) {
+        const struct message *message = &output->messages[i];
+        assert(message->target >= 1 && message->target <= world->config->elector.nodes);
+        if (slot == PACKET_NONE || !packet_carries(packet_at(&world->packets, slot), message)) {
+            if (slot != PACKET_NONE)
+                packets_drop(&world->packets, slot);
+            slot = packets_message(&world->packets, message);
+            packet_at(&world->packets, slot)->references = 1; /* ours, while we hold the slot */
+        }
+        sim_world_ship(world, slot, from, message->target - 1);
+    }
+    if (slot != PACKET_NONE)
+        packets_drop(&world->packets, slot);
+}
+
+/* Tell the workload and the history what the step made of the node. */
+static void report(struct sim_world *world, struct machine *machine, const struct output *output)
+{
+    uint64_t now = own_now(world, machine);
+    struct outbox *outbox = &world->outbox;
+    chronicle_step(&machine->chronicle, output, outbox);
+    service_belief(machine->service, &output->belief, now, outbox);
+    for (uint32_t i = 0; i < output->message_count; i++)
+        chronicle_send(&machine->chronicle, &output->messages[i], outbox);
+    sim_world_carry(world, now);
+}
+
+static void finish(struct sim_world *world, struct machine *machine, const struct output *output)
+{
+    machine->belief = output->belief;
+    machine->wake_ns = output->wake_ns;
+    if (machine->service)
+        report(world, machine, output);
+    send_all(world, machine, output);
+}
+
+static uint64_t fsync_ns(struct sim_world *world, const struct machine *machine)
+{
+    const struct physics *physics = &world->config->physics;
+    if (physics->fsync_max == 0)
+        return 0;
+    uint64_t place = (uint64_t)machine->id << 32 | machine->syncs;
+    uint64_t word = mix64(world->config->seed ^ mix64(place));
+    uint64_t span = physics->fsync_max - physics->fsync_min + 1;
+    return physics->fsync_min + (uint64_t)(((__uint128_t)word * span) >> 64);
+}
+
+/* Lend the output at hand to the machine and take a spare one for the next step. */
+static void hold(struct sim_world *world, struct machine *machine)
+{
+    machine->held = world->output;
+    world->output = world->spare.count ? world->spare.at[--world->spare.count]
+                                       : must_alloc(1, sizeof *world->output);
+}
+
+static void give_back(struct sim_world *world, struct machine *machine)
+{
+    struct spare_outputs *spare = &world->spare;
+    if (spare->count == spare->capacity) {
+        spare->capacity = spare->capacity ? spare->capacity * 2 : 8;
+        spare->at = must_grow(spare->at, spare->capacity, sizeof(struct output *));
+    }
+    spare->at[spare->count++] = machine->held;
+    machine->held = NULL;
+}
+
+static void late_persist(struct sim_world *world, struct machine *machine,
+                         const struct output *output)
+{
+    disk_sync(&machine->disk);
+    if (!machine->service)
+        return;
+    chronicle_late_persist(&machine->chronicle, output, &world->outbox);
+    sim_world_carry(world, own_now(world, machine));
+}
+
+/* Make the step's record durable. True when that takes time: the rest waits. A planted bug sends
+ * before the write has even begun, so that a kill in between loses the record. */
+static bool persist(struct sim_world *world, struct machine *machine)
+{
+    struct output *output = world->output;
+    uint64_t takes_ns = fsync_ns(world, machine);
+    if (output->send_before_persist)
+        finish(world, machine, output);
+    else
+        disk_write(&machine->disk, &output->durable);
+    machine->syncs++;
+    if (takes_ns) {
+        hold(world, machine);
+        sim_world_push(world, world->now_ns + takes_ns, HAPPENING_SYNCED, machine->id - 1,
+                       machine->syncs);
+        return true;
+    }
+    disk_write(&machine->disk, &output->durable);
+    disk_sync(&machine->disk);
+    if (output->send_before_persist)
+        late_persist(world, machine, output);
+    return false;
+}
+
+static void step(struct sim_world *world, struct machine *machine, struct input *input)
+{
+    struct output *output = world->output;
+    output_reset(output);
+    output->belief = machine->belief;
+    output->wake_ns = machine->wake_ns;
+    input->now_ns = own_now(world, machine);
+    input->wall_ns = sim_clock_wall(&machine->clock, input->now_ns);
+    world->config->algorithm->step(machine->state, input, output);
+    if (output->persist) {
+        bool early = output->send_before_persist;
+        if (persist(world, machine) || early)
+            return;
+    }
+    finish(world, machine, output);
+}
+
+/* --- inputs --- */
+
+static void take_message(struct sim_world *world, struct machine *machine,
+                         const struct packet *packet)
+{
+    struct message message = {.source = process_index(packet->source),
+                              .target = machine->id,
+                              .kind = packet->kind,
+                              .term = packet->message.term,
+                              .ids = packet->message.ids,
+                              .id_count = packet->id_count};
+    memcpy(message.argument, packet->message.argument, sizeof message.argument);
+    if (machine->service && machine->chronicle.trace) {
+        chronicle_receive(&machine->chronicle, &message, &world->outbox);
+        sim_world_carry(world, own_now(world, machine));
+    }
+    struct input input = {.type = INPUT_MESSAGE, .message = &message};
+    step(world, machine, &input);
+}
+
+static void take_workload(struct sim_world *world, struct machine *machine,
+                          const struct packet *packet)
+{
+    uint64_t now = own_now(world, machine);
+    if (packet->type == WIRE_REQUEST)
+        service_request(machine->service, packet->source, &packet->request, now, &world->outbox);
+    else
+        service_reply(machine->service, &packet->reply, now, &world->outbox);
+    sim_world_carry(world, now);
+}
+
+static void take(struct sim_world *world, struct machine *machine, uint32_t slot)
+{
+    struct packet packet = *packet_at(&world->packets, slot); /* sending may move the slab */
+    if (packet.type == WIRE_ELECTION)
+        take_message(world, machine, &packet);
+    else
+        take_workload(world, machine, &packet);
+    packets_drop(&world->packets, slot);
+}
+
+static void park(struct machine *machine, uint32_t slot)
+{
+    if (machine->parked_count == machine->parked_capacity) {
+        machine->parked_capacity = machine->parked_capacity ? machine->parked_capacity * 2 : 16;
+        machine->parked =
+            must_grow(machine->parked, machine->parked_capacity, sizeof *machine->parked);
+    }
+    machine->parked[machine->parked_count++] = slot;
+}
+
+static bool takes_input(const struct machine *machine)
+{
+    return machine->life == LIFE_UP && !machine->held;
+}
+
+static void take_parked(struct sim_world *world, struct machine *machine)
+{
+    while (takes_input(machine) && machine->parked_first < machine->parked_count)
+        take(world, machine, machine->parked[machine->parked_first++]);
+    if (machine->parked_first == machine->parked_count)
+        machine->parked_first = machine->parked_count = 0;
+}
+
+static void drop_parked(struct sim_world *world, struct machine *machine)
+{
+    for (uint32_t i = machine->parked_first; i < machine->parked_count; i++)
+        packets_drop(&world->packets, machine->parked[i]);
+    machine->parked_first = machine->parked_count = 0;
+}
+
+void machine_deliver(struct sim_world *world, struct machine *machine, uint32_t slot)
+{
+    if (machine->life == LIFE_DOWN) {
+        packets_drop(&world->packets, slot);
+        return;
+    }
+    if (!takes_input(machine)) {
+        park(machine, slot);
+        return;
+    }
+    take(world, machine, slot);
+    if (takes_input(machine))
+        arm(world, machine);
+}
+
+static void take_wake(struct sim_world *world, struct machine *machine)
+{
+    uint64_t now = own_now(world, machine);
+    if (machine->service && service_deadline(machine->service) <= now) {
+        service_wake(machine->service, now, &world->outbox);
+        sim_world_carry(world, now);
+    }
+    if (machine->wake_ns <= now) {
+        struct input input = {.type = INPUT_WAKE};
+        step(world, machine, &input);
+    }
+}
+
+void machine_wake(struct sim_world *world, struct machine *machine, uint32_t generation)
+{
+    if (generation != machine->generation)
+        return;
+    machine->armed_ns = UINT64_MAX;
+    if (!takes_input(machine))
+        return; /* armed again when it does */
+    take_wake(world, machine);
+    if (takes_input(machine))
+        arm(world, machine);
+}
+
+/* The process goes on after the disk, or its pause, held it up. A timer that ran out meanwhile and
+ * packets that came in are served in either order, as in a real event loop. */
+static void go_on(struct sim_world *world, struct machine *machine, bool wake_first)
+{
+    if (wake_first && takes_input(machine))
+        take_wake(world, machine);
+    take_parked(world, machine);
+    if (takes_input(machine))
+        arm(world, machine);
+}
+
+static void sync_done(struct sim_world *world, struct machine *machine)
+{
+    struct output *output = machine->held;
+    if (output->send_before_persist) {
+        disk_write(&machine->disk, &output->durable);
+        late_persist(world, machine, output);
+    } else {
+        disk_sync(&machine->disk);
+        finish(world, machine, output);
+    }
+    give_back(world, machine);
+}
+
+void machine_synced(struct sim_world *world, struct machine *machine, uint32_t sync)
+{
+    if (!machine->held || sync != machine->syncs)
+        return; /* the process that waited for it is gone */
+    if (machine->life == LIFE_PAUSED) {
+        machine->synced_asleep = true;
+        return;
+    }
+    sync_done(world, machine);
+    go_on(world, machine, false);
+}
+
+/* --- life and death --- */
+
+static void record_life(struct sim_world *world, const struct machine *machine, enum event_f f)
+{
+    if (!machine->service)
+        return;
+    struct event event = {
+        .process = PROCESS_NUMBER(PROCESS_NODE, machine->id), .type = EVENT_INFO, .f = (uint8_t)f};
+    event_set(&event, FIELD_PID, machine->id * 1000 + machine->incarnation);
+    event_set(&event, FIELD_INCARNATION, machine->incarnation);
+    if (f == F_EXIT) {
+        event_set(&event, FIELD_SIGNAL, 9);
+        event_set_text(&event, FIELD_BY, slice_of("schedule"));
+    }
+    sim_world_record(world, &event, 0);
+}
+
+static void start_elector(struct sim_world *world, struct machine *machine)
+{
+    struct elector_config config = world->config->elector;
+    config.id = machine->id;
+    config.seed =
+        mix64(world->config->seed + mix64((uint64_t)machine->id << 32 | machine->incarnation));
+    memset(machine->state, 0, world->config->algorithm->state_size(&world->config->elector));
+    world->config->algorithm->init(machine->state, &config);
+}
+
+static void start_service(struct sim_world *world, struct machine *machine)
+{
+    const struct knobs *knobs = &world->config->elector.knobs;
+    struct service_config config = {.id = machine->id,
+                                    .incarnation = machine->incarnation,
+                                    .write_every_ns = knobs->write_every,
+                                    .request_timeout_ns = knobs->request_timeout};
+    service_release(machine->service); /* of the incarnation before */
+    service_init(machine->service, &config);
+    chronicle_init(&machine->chronicle, world->config->algorithm, machine->id,
+                   world->config->trace);
+}
+
+bool machine_start(struct sim_world *world, struct machine *machine)
+{
+    if (machine->life != LIFE_DOWN)
+        return false;
+    machine->life = LIFE_UP;
+    machine->incarnation++;
+    machine->belief = (struct belief){0};
+    machine->wake_ns = UINT64_MAX;
+    start_elector(world, machine);
+    if (machine->service)
+        start_service(world, machine);
+    record_life(world, machine, F_SPAWN);
+    struct input input = {.type = INPUT_START, .stored = &machine->disk.synced};
+    step(world, machine, &input);
+    if (takes_input(machine))
+        arm(world, machine);
+    return true;
+}
+
+bool machine_kill(struct sim_world *world, struct machine *machine)
+{
+    if (machine->life == LIFE_DOWN)
+        return false;
+    machine->life = LIFE_DOWN;
+    machine->synced_asleep = false;
+    machine->belief = (struct belief){0};
+    if (machine->held)
+        give_back(world, machine);
+    disarm(machine);
+    drop_parked(world, machine);
+    if (random_chance(&world->chance, world->config->physics.power_loss))
+        disk_after_power_loss(&machine->disk);
+    else
+        disk_after_kill(&machine->disk);
+    record_life(world, machine, F_EXIT);
+    return true;
+}
+
+bool machine_pause(struct sim_world *world, struct machine *machine)
+{
+    (void)world;
+    if (machine->life != LIFE_UP)
+        return false;
+    machine->life = LIFE_PAUSED;
+    return true;
+}
+
+bool machine_resume(struct sim_world *world, struct machine *machine)
+{
+    if (machine->life != LIFE_PAUSED)
+        return false;
+    machine->life = LIFE_UP;
+    if (machine->synced_asleep) {
+        machine->synced_asleep = false;
+        sync_done(world, machine);
+    }
+    go_on(world, machine, random_chance(&world->chance, PPM_ONE / 2));
+    return true;
+}
+
+bool machine_command(struct sim_world *world, struct machine *machine, enum command_type type,
+                     uint32_t target)
+{
+    if (!takes_input(machine))
+        return false;
+    struct input input = {.type = INPUT_COMMAND, .command = {type, target}};
+    step(world, machine, &input);
+    if (takes_input(machine))
+        arm(world, machine);
+    return true;
+}
+
+void machine_counts(struct sim_world *world, struct machine *machine)
+{
+    if (machine->life != LIFE_UP || !machine->service)
+        return;
+    chronicle_counts(&machine->chronicle, &world->outbox);
+    sim_world_carry(world, own_now(world, machine));
+}

@@ -1,0 +1,60 @@
+/* One simulated machine and the election process on it: clocks and disk outlive the process, which
+ * can be killed, restarted, paused and resumed. The counterpart of the real node's loop: an input
+ * in, then persist, record, send, rearm. */
+#ifndef COUP_SIMULATOR_MACHINE_H
+#define COUP_SIMULATOR_MACHINE_H
+
+#include "nodes/chronicle.h"
+#include "nodes/elector.h"
+#include "nodes/service.h"
+#include "simulator/clock.h"
+#include "simulator/disk.h"
+
+enum life { LIFE_DOWN, LIFE_UP, LIFE_PAUSED };
+
+struct sim_world;
+
+struct machine {
+    uint32_t id;          /* node id, 1.. */
+    uint8_t life;         /* enum life */
+    bool synced_asleep;   /* the fsync came back while paused */
+    uint32_t generation;  /* of the armed timer: an older one in the queue is void */
+    uint32_t incarnation; /* 1 at the first start */
+    void *state;          /* the elector's */
+    struct belief belief;
+    uint64_t wake_ns;    /* the elector's, own clock */
+    uint64_t armed_ns;   /* true time of the timer in the queue; UINT64_MAX: none */
+    struct output *held; /* what waits for fsync; NULL: nothing, and inputs are taken */
+    struct sim_clock clock;
+    struct disk disk;
+    uint32_t syncs;   /* fsyncs begun: names the one that is awaited */
+    uint32_t *parked; /* packets that wait for the process, in order of arrival */
+    uint32_t parked_first, parked_count, parked_capacity;
+    struct service *service; /* NULL: bare */
+    struct chronicle chronicle;
+};
+
+void machine_init(struct sim_world *world, struct machine *machine, uint32_t id);
+void machine_release(struct machine *machine);
+
+/* What can happen to a machine; each is legal in any state and does nothing where it makes no
+ * sense (killing the dead). Return whether something was done. */
+bool machine_start(struct sim_world *world, struct machine *machine);
+bool machine_kill(struct sim_world *world, struct machine *machine);
+bool machine_pause(struct sim_world *world, struct machine *machine);
+bool machine_resume(struct sim_world *world, struct machine *machine);
+bool machine_command(struct sim_world *world, struct machine *machine, enum command_type type,
+                     uint32_t target);
+
+/* A packet arrives; takes over one reference to it. */
+void machine_deliver(struct sim_world *world, struct machine *machine, uint32_t slot);
+void machine_wake(struct sim_world *world, struct machine *machine, uint32_t generation);
+void machine_synced(struct sim_world *world, struct machine *machine, uint32_t sync);
+
+/* Record the messages sent since the last time. */
+void machine_counts(struct sim_world *world, struct machine *machine);
+
+/* The clock's rate has changed: what was armed by the old one is void. */
+void machine_rearm(struct sim_world *world, struct machine *machine);
+
+#endif

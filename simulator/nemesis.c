@@ -1,0 +1,143 @@
+/* The simulated world as the nemesis sees it: every action takes effect in the nanosecond it is
+ * asked for and is confirmed at once, with what was read back as its proof. */
+#include "simulator/world.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/units.h"
+
+static void view(void *context, struct cluster_view *out)
+{
+    const struct sim_world *world = context;
+    const struct elector_config *elector = &world->config->elector;
+    *out = (struct cluster_view){.nodes = elector->nodes,
+                                 .witnesses = elector->witnesses,
+                                 .leader = sim_world_leader(world)};
+    for (uint32_t i = 0; i < elector->nodes; i++) {
+        const struct machine *machine = &world->machines[i];
+        if (machine->life != LIFE_DOWN)
+            out->running |= node_bit(machine->id);
+        if (machine->life == LIFE_PAUSED)
+            out->paused |= node_bit(machine->id);
+        if (machine->belief.role == ROLE_CANDIDATE)
+            out->candidates |= node_bit(machine->id);
+    }
+}
+
+static void answer(struct sim_world *world, uint64_t ticket, bool ok, const char *proof)
+{
+    engine_done(world->engine, ticket, ok, world->now_ns, world->now_ns, 0, slice_of(proof));
+}
+
+static struct machine *machine_of(struct sim_world *world, uint32_t node)
+{
+    return &world->machines[node - 1];
+}
+
+static void do_kill(void *context, uint64_t ticket, uint32_t node)
+{
+    struct sim_world *world = context;
+    bool done = machine_kill(world, machine_of(world, node));
+    answer(world, ticket, done, done ? "exited by signal 9" : "was not running");
+}
+
+static void do_restart(void *context, uint64_t ticket, uint32_t node)
+{
+    struct sim_world *world = context;
+    bool done = machine_start(world, machine_of(world, node));
+    answer(world, ticket, true, done ? "started" : "was already running");
+}
+
+static void do_pause(void *context, uint64_t ticket, uint32_t node)
+{
+    struct sim_world *world = context;
+    struct machine *machine = machine_of(world, node);
+    (void)machine_pause(world, machine);
+    bool done = machine->life == LIFE_PAUSED;
+    answer(world, ticket, done, done ? "stopped" : "was not running");
+}
+
+static void do_resume(void *context, uint64_t ticket, uint32_t node)
+{
+    struct sim_world *world = context;
+    bool done = machine_resume(world, machine_of(world, node));
+    answer(world, ticket, true, done ? "running" : "was not stopped");
+}
+
+static void do_links(void *context, uint64_t ticket, const struct link_change *changes,
+                     uint32_t count)
+{
+    struct sim_world *world = context;
+    char proof[64];
+    for (uint32_t i = 0; i < count; i++)
+        sim_network_change(&world->network, &changes[i]);
+    (void)snprintf(proof, sizeof proof, "%" PRIu32 " links changed", count);
+    answer(world, ticket, true, proof);
+}
+
+static void do_counters(void *context, uint64_t ticket, const struct link_change *links,
+                        uint32_t count)
+{
+    struct sim_world *world = context;
+    char proof[64];
+    uint64_t touched = 0;
+    for (uint32_t i = 0; i < count; i++)
+        touched += sim_network_touched(&world->network, &links[i]);
+    (void)snprintf(proof, sizeof proof, "%" PRIu64 " messages touched", touched);
+    engine_done(world->engine, ticket, true, world->now_ns, world->now_ns, touched,
+                slice_of(proof));
+}
+
+static void do_record(void *context, const struct event *event)
+{
+    struct sim_world *world = context;
+    if (!world->workload)
+        return;
+    struct event own = *event;
+    sim_world_record(world, &own, 0);
+}
+
+struct nemesis_world sim_world_as_nemesis(struct sim_world *world)
+{
+    return (struct nemesis_world){.context = world,
+                                  .view = view,
+                                  .kill = do_kill,
+                                  .restart = do_restart,
+                                  .pause = do_pause,
+                                  .resume = do_resume,
+                                  .links = do_links,
+                                  .counters = do_counters,
+                                  .record = do_record};
+}
+
+static void advance(struct sim_world *world)
+{
+    uint64_t next_ns = engine_advance(world->engine, world->now_ns);
+    if (next_ns == UINT64_MAX || next_ns == world->nemesis_armed_ns)
+        return;
+    if (next_ns < world->now_ns)
+        next_ns = world->now_ns;
+    world->nemesis_armed_ns = next_ns;
+    sim_world_push(world, next_ns, HAPPENING_NEMESIS, 0, ++world->nemesis_generation);
+}
+
+void sim_world_nemesis_wake(struct sim_world *world, uint32_t generation)
+{
+    if (generation != world->nemesis_generation)
+        return;
+    world->nemesis_armed_ns = UINT64_MAX;
+    advance(world);
+}
+
+void sim_world_faults_begin(struct sim_world *world)
+{
+    engine_begin(world->engine, world->now_ns);
+    advance(world);
+}
+
+void sim_world_heal(struct sim_world *world)
+{
+    engine_heal(world->engine, world->now_ns);
+    advance(world);
+}

@@ -1,0 +1,121 @@
+/* Everything there is in a simulated run, and how things reach each other. Internal to simulator/:
+ * users see sim.h. */
+#ifndef COUP_SIMULATOR_WORLD_H
+#define COUP_SIMULATOR_WORLD_H
+
+#include "nemesis/engine.h"
+#include "nodes/client_core.h"
+#include "nodes/outbox.h"
+#include "nodes/resource_core.h"
+#include "simulator/machine.h"
+#include "simulator/network.h"
+#include "simulator/packet.h"
+#include "simulator/queue.h"
+#include "simulator/recorder.h"
+#include "simulator/sim.h"
+
+/* What a queue entry stands for; its target is (happening, endpoint), see sim_world_push(). */
+enum happening {
+    HAPPENING_PACKET,  /* cargo: slot */
+    HAPPENING_WAKE,    /* cargo: generation */
+    HAPPENING_SYNCED,  /* cargo: number of the fsync */
+    HAPPENING_START,   /* of a node, the first time */
+    HAPPENING_CLIENT,  /* cargo: generation */
+    HAPPENING_NEMESIS, /* cargo: generation */
+    HAPPENING_COUNTS,
+};
+
+struct sim_client {
+    struct client core;
+    uint64_t armed_ns;
+    uint32_t generation;
+};
+
+/* An output on loan to a machine that waits for its disk, or waiting for the next one. */
+struct spare_outputs {
+    struct output **at;
+    uint32_t count, capacity;
+};
+
+struct sim_world {
+    const struct sim_config *config;
+    uint64_t now_ns;
+    uint64_t happenings;
+    struct queue queue;
+    struct packets packets;
+    struct sim_network network;
+    struct output *output; /* of the step at hand */
+    struct outbox outbox;
+    struct spare_outputs spare;
+    struct machine *machines; /* by id - 1 */
+    uint8_t *states;          /* behind machines' state */
+    struct sim_client *clients;
+    struct resource *resource;
+    struct sim_recorder recorder;
+    struct random chance; /* what no keyed draw decides: power loss, order after a pause */
+    struct engine *engine;
+    uint64_t nemesis_armed_ns;
+    uint32_t nemesis_generation;
+    bool workload; /* services, resource, clients and events exist */
+};
+
+/* Endpoints: nodes 0..n-1 as in the link matrix, then the resource, then the clients. */
+static inline uint32_t endpoint_resource(const struct sim_world *world)
+{
+    return world->config->elector.nodes;
+}
+
+static inline uint32_t endpoint_of(const struct sim_world *world, uint32_t process)
+{
+    switch (process_kind(process)) {
+    case PROCESS_NODE: return process_index(process) - 1;
+    case PROCESS_CLIENT: return endpoint_resource(world) + process_index(process);
+    default: return endpoint_resource(world);
+    }
+}
+
+/* Zeroed storage; the config is borrowed until sim_world_release(). Nothing has started yet. */
+int sim_world_open(struct sim_world *world, const struct sim_config *config,
+                   const struct history_header *header, const struct schedule *schedule,
+                   struct error *error);
+void sim_world_release(struct sim_world *world);
+
+/* Carry out all that is due up to and including `until_ns`; time stands at `until_ns` after. */
+void sim_world_run(struct sim_world *world, uint64_t until_ns);
+
+static inline void sim_world_push(struct sim_world *world, uint64_t time_ns,
+                                  enum happening happening, uint32_t endpoint, uint32_t cargo)
+{
+    queue_push(&world->queue, time_ns, (uint32_t)happening << 24 | endpoint, cargo);
+}
+
+/* Put one more copy of the packet on the way. */
+void sim_world_ship(struct sim_world *world, uint32_t slot, uint32_t from, uint32_t to);
+
+/* Record `event` now, as of the process's own clock. */
+void sim_world_record(struct sim_world *world, struct event *event, uint64_t node_ns);
+
+/* Record the outbox's events, send its messages, empty it. */
+void sim_world_carry(struct sim_world *world, uint64_t node_ns);
+
+/* A phase begins, or the run ends. */
+void sim_world_phase(struct sim_world *world, const char *name);
+
+/* The newest leader by term among processes that run; 0: none. */
+uint32_t sim_world_leader(const struct sim_world *world);
+
+/* nemesis.c: the faults phase. */
+void sim_world_faults_begin(struct sim_world *world);
+void sim_world_nemesis_wake(struct sim_world *world, uint32_t generation);
+void sim_world_heal(struct sim_world *world);
+struct nemesis_world sim_world_as_nemesis(struct sim_world *world);
+
+/* clients.c */
+void sim_world_clients_start(struct sim_world *world);
+void sim_world_clients_stop(struct sim_world *world);
+bool sim_world_clients_idle(const struct sim_world *world);
+void sim_world_client_wake(struct sim_world *world, uint32_t index, uint32_t generation);
+void sim_world_client_deliver(struct sim_world *world, uint32_t index, uint32_t slot);
+void sim_world_resource_deliver(struct sim_world *world, uint32_t slot);
+
+#endif

@@ -121,3 +121,10 @@ void table_remove_all(struct table *table, uint64_t a)
             i++;
     }
 }
+
+void table_each(const struct table *table, void (*visit)(void *value))
+{
+    for (size_t i = 0; i < table->capacity; i++)
+        if (slot_at(table, i)->used)
+            visit(slot_at(table, i) + 1);
+}

@@ -29,4 +29,7 @@ bool table_remove(struct table *table, uint64_t a, uint64_t b);
 /* Remove every entry whose `a` is this one. Walks the whole table: for rare events only. */
 void table_remove_all(struct table *table, uint64_t a);
 
+/* Call `visit` with every value. It may not change the table. */
+void table_each(const struct table *table, void (*visit)(void *value));
+
 #endif

@@ -1,9 +1,9 @@
 /* Did anything happen that could be judged? Every fault asked for landed with proof, somebody led,
  * and work was done. Else every other verdict is vacuous: unknown, never valid.
  *
- * A kind is asked for by its name or by its group, of which one member is enough. A fault landed
- * when one of its kind was installed and what was read back is in the event; on links the heal
- * event must also say that frames were touched. */
+ * A kind is asked for by its name or by its group, of which one member is enough. It landed when
+ * one was installed, what was read back is in the event, and its heal says that it touched
+ * something: a cut that no frame ran into tested nothing. */
 #include "checker/check.h"
 
 #include <inttypes.h>
@@ -13,19 +13,21 @@
 
 #include "base/error.h"
 #include "checker/fault_kinds.h"
+#include "checker/table.h"
 
 #define REQUESTS_MAX 64
 #define REQUEST_NAME_MAX 40
 
 struct request {
     char name[REQUEST_NAME_MAX];
-    uint64_t tried, proven, landed; /* events; installed with proof; and links: touched */
+    uint64_t tried, proven, landed; /* events; installed with proof; touched something */
     char trouble[120];              /* the last skip's or failure's reason */
 };
 
 struct faults_landed {
     struct request requests[REQUESTS_MAX];
     uint32_t count;
+    struct table wanted; /* id of an active fault -> bit per request that it serves */
     bool clients;
     uint64_t leads, accepted, client_ok;
 };
@@ -53,6 +55,7 @@ static void add_all(struct faults_landed *check)
 static void begin(void *state, const struct history_header *header)
 {
     struct faults_landed *check = state;
+    table_init(&check->wanted, sizeof(uint64_t));
     check->clients = header->clients > 0;
     for (const char *at = header->faults; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         struct slice name = {at, strcspn(at, ",")};
@@ -63,17 +66,15 @@ static void begin(void *state, const struct history_header *header)
     }
 }
 
-static bool asks_for(const struct request *request, struct slice name)
+/* By the kind's name, or the group that the event names, or, in a history that names none, the one
+ * we know of. */
+static bool asks_for(const struct request *request, const struct event *event)
 {
+    struct slice name = event_text(event, FIELD_KIND), group = event_text(event, FIELD_GROUP);
     const struct fault_kind *kind = fault_kind_find(name);
-    return slice_equals(name, request->name) ||
-           (kind && slice_equals(slice_of(kind->group), request->name));
-}
-
-static bool on_process(struct slice name)
-{
-    const struct fault_kind *kind = fault_kind_find(name);
-    return kind && (kind->effect == EFFECT_KILL || kind->effect == EFFECT_PAUSE);
+    if (group.length == 0 && kind)
+        group = slice_of(kind->group);
+    return slice_equals(name, request->name) || slice_equals(group, request->name);
 }
 
 static void on_fault(struct request *request, const struct event *event)
@@ -81,29 +82,30 @@ static void on_fault(struct request *request, const struct event *event)
     struct slice proof = event_text(event, FIELD_PROOF);
     struct slice outcome = event_text(event, FIELD_OUTCOME);
     request->tried++;
-    if (fault_installed(event) && proof.length) {
+    if (fault_installed(event) && proof.length)
         request->proven++;
-        if (on_process(event_text(event, FIELD_KIND)))
-            request->landed++;
-    } else {
+    else
         (void)snprintf(request->trouble, sizeof request->trouble, "%.*s: %.*s",
                        (int)(outcome.length < 20 ? outcome.length : 20), outcome.at,
                        (int)(proof.length < 80 ? proof.length : 80), proof.at);
-    }
 }
 
 static void on_nemesis(struct faults_landed *check, const struct event *event)
 {
-    struct slice kind = event_text(event, FIELD_KIND);
-    for (uint32_t i = 0; i < check->count; i++) {
+    uint64_t id = event_number(event, FIELD_ID);
+    uint64_t *wanted = event->f == F_FAULT ? table_put(&check->wanted, id, 0, NULL)
+                                           : table_find(&check->wanted, id, 0);
+    for (uint32_t i = 0; wanted && i < check->count; i++) {
         struct request *request = &check->requests[i];
-        if (!asks_for(request, kind))
-            continue;
-        if (event->f == F_FAULT)
+        if (event->f == F_HEAL) {
+            request->landed += (*wanted >> i & 1) && event_number(event, FIELD_VALUE) > 0;
+        } else if (asks_for(request, event)) {
             on_fault(request, event);
-        else if (!on_process(kind) && event_number(event, FIELD_VALUE) > 0)
-            request->landed++;
+            *wanted |= UINT64_C(1) << i;
+        }
     }
+    if (event->f == F_HEAL)
+        (void)table_remove(&check->wanted, id, 0);
 }
 
 static void step(void *state, const struct event *event, struct finding *finding)
@@ -125,7 +127,8 @@ static void judge(const struct request *request, struct finding *finding)
     if (request->landed)
         return;
     if (request->proven)
-        finding_unknown(finding, NULL, 0, "%s was asked for and installed, but touched no frame",
+        finding_unknown(finding, NULL, 0,
+                        "%s was asked for and installed, but never touched anything",
                         request->name);
     else if (request->tried)
         finding_unknown(finding, NULL, 0,
@@ -138,7 +141,7 @@ static void judge(const struct request *request, struct finding *finding)
 
 static void end(void *state, uint64_t end_ns, struct finding *finding)
 {
-    const struct faults_landed *check = state;
+    struct faults_landed *check = state;
     (void)end_ns;
     if (check->leads == 0)
         finding_unknown(finding, NULL, 0, "no leader was ever elected");
@@ -148,6 +151,7 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
         finding_unknown(finding, NULL, 0, "no client operation ever succeeded");
     for (uint32_t i = 0; i < check->count; i++)
         judge(&check->requests[i], finding);
+    table_release(&check->wanted);
 }
 
 const struct check check_faults_landed = {

@@ -10,46 +10,6 @@
 #include "checker/table.h"
 #include "checker/words.h"
 
-#define INFO (1u << EVENT_INFO)
-#define COMPLETION (1u << EVENT_OK | 1u << EVENT_FAIL | 1u << EVENT_INFO)
-#define OPERATION (1u << EVENT_INVOKE | COMPLETION)
-#define BY(kind) (1u << PROCESS_##kind)
-#define ANYBODY ((1u << PROCESS_KINDS) - 1)
-#define HAS(field) FIELD_BIT(FIELD_##field)
-
-/* Who may say it, in which types, with which fields at least (operations: when they begin). */
-static const struct shape {
-    uint32_t processes, types;
-    uint64_t fields;
-} shapes[EVENT_FS] = {
-    [F_LEAD] = {BY(NODE), INFO, HAS(TERM)},
-    [F_STEP_DOWN] = {BY(NODE), INFO, 0},
-    [F_FOLLOW] = {BY(NODE), INFO, HAS(TERM)},
-    [F_CAMPAIGN] = {BY(NODE), INFO, HAS(TERM)},
-    [F_VOTE] = {BY(NODE), INFO, HAS(TERM) | HAS(FOR)},
-    [F_SUSPECT] = {BY(NODE), INFO, 0},
-    [F_RENEW] = {BY(NODE), INFO, HAS(UNTIL)},
-    [F_PERSIST] = {BY(NODE), INFO, 0},
-    [F_SEND] = {ANYBODY, INFO, 0},
-    [F_RECEIVE] = {ANYBODY, INFO, 0},
-    [F_MESSAGE_COUNTS] = {ANYBODY, INFO, HAS(COUNTS)},
-    [F_GUARDED_WRITE] = {BY(NODE), OPERATION, HAS(ID) | HAS(TOKEN)},
-    [F_ACCEPT] = {BY(RESOURCE), INFO, HAS(TOKEN) | HAS(HOLDER)},
-    [F_REJECT] = {BY(RESOURCE), INFO, HAS(TOKEN) | HAS(HOLDER)},
-    [F_READ] = {BY(CLIENT), OPERATION, HAS(ID) | HAS(REGISTER)},
-    [F_WRITE] = {BY(CLIENT), OPERATION, HAS(ID) | HAS(REGISTER) | HAS(VALUE)},
-    [F_CAS] = {BY(CLIENT), OPERATION, HAS(ID) | HAS(REGISTER) | HAS(VALUE)},
-    [F_GRANT] = {BY(COORDINATOR), INFO, HAS(HOLDER)},
-    [F_REVOKE] = {BY(COORDINATOR), INFO, 0},
-    [F_EXPIRE] = {BY(COORDINATOR), INFO, 0},
-    [F_SPAWN] = {ANYBODY, INFO, 0},
-    [F_EXIT] = {ANYBODY, INFO, 0},
-    [F_FAULT] = {BY(NEMESIS), INFO, HAS(ID) | HAS(KIND) | HAS(OUTCOME)},
-    [F_HEAL] = {BY(NEMESIS), INFO, HAS(ID)},
-    [F_PHASE] = {BY(CONTROLLER), INFO, HAS(NAME)},
-    [F_NOTE] = {ANYBODY, OPERATION, 0},
-};
-
 struct teller {
     uint64_t last_ns;
     bool ended; /* its exit was recorded, and no spawn since */
@@ -63,7 +23,6 @@ struct open_operation {
 struct well_formed {
     uint32_t nodes, clients;
     uint64_t registers;
-    bool token;             /* claims must carry one */
     struct teller *tellers; /* nodes, then clients, then the others by kind */
     struct table open;      /* (process, id) -> struct open_operation */
 };
@@ -74,7 +33,6 @@ static void begin(void *state, const struct history_header *header)
     check->nodes = header->nodes;
     check->clients = header->clients < SIMULATED_NODES_MAX ? header->clients : SIMULATED_NODES_MAX;
     check->registers = header->knobs.registers;
-    check->token = header->traits & 1u << TRAIT_TOKEN;
     check->tellers =
         must_alloc(check->nodes + check->clients + PROCESS_KINDS, sizeof(struct teller));
     table_init(&check->open, sizeof(struct open_operation));
@@ -120,21 +78,16 @@ static void check_teller(struct teller *teller, const struct event *event, struc
         teller->ended = true;
 }
 
-static void check_shape(const struct well_formed *check, const struct event *event,
-                        struct finding *finding)
+/* Fields this version does not know are a newer writer's business; missing ones are not. */
+static void check_form(const struct event *event, struct finding *finding)
 {
-    const struct shape *shape = &shapes[event->f];
-    uint64_t fields = shape->types == OPERATION && event->type != EVENT_INVOKE
-                          ? shape->fields & HAS(ID)
-                          : shape->fields;
-    if (!(shape->processes >> process_kind(event->process) & 1))
-        odd(event, finding, "this process cannot say that");
-    else if (!(shape->types >> event->type & 1))
-        odd(event, finding, "it has the wrong type");
-    else if (fields & ~event->present)
-        odd(event, finding, "a field it needs is missing");
-    else if (event->f == F_LEAD && check->token && event_number(event, FIELD_TOKEN) == 0)
-        odd(event, finding, "the claim carries no token");
+    struct error error = {0};
+    const struct event_form *form =
+        event_form((enum event_f)event->f, (enum event_type)event->type);
+    if ((form->processes >> process_kind(event->process) & 1) && !(form->must & ~event->present))
+        return;
+    (void)event_check(event, &error);
+    odd(event, finding, error.text);
 }
 
 static void check_operation(struct well_formed *check, const struct event *event,
@@ -168,7 +121,7 @@ static void step(void *state, const struct event *event, struct finding *finding
         return;
     }
     check_teller(teller, event, finding);
-    check_shape(check, event, finding);
+    check_form(event, finding);
     switch ((enum event_f)event->f) {
     case F_GUARDED_WRITE:
     case F_READ:

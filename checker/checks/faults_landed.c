@@ -77,17 +77,20 @@ static bool asks_for(const struct request *request, const struct event *event)
     return slice_equals(name, request->name) || slice_equals(group, request->name);
 }
 
-static void on_fault(struct request *request, const struct event *event)
+/* Whether it is in place and what was read back says so. */
+static bool on_fault(struct request *request, const struct event *event)
 {
     struct slice proof = event_text(event, FIELD_PROOF);
     struct slice outcome = event_text(event, FIELD_OUTCOME);
     request->tried++;
-    if (fault_installed(event) && proof.length)
+    if (fault_installed(event) && proof.length) {
         request->proven++;
-    else
-        (void)snprintf(request->trouble, sizeof request->trouble, "%.*s: %.*s",
-                       (int)(outcome.length < 20 ? outcome.length : 20), outcome.at,
-                       (int)(proof.length < 80 ? proof.length : 80), proof.at);
+        return true;
+    }
+    (void)snprintf(request->trouble, sizeof request->trouble, "%.*s: %.*s",
+                   (int)(outcome.length < 20 ? outcome.length : 20), outcome.at,
+                   (int)(proof.length < 80 ? proof.length : 80), proof.at);
+    return false;
 }
 
 static void on_nemesis(struct faults_landed *check, const struct event *event)
@@ -99,8 +102,7 @@ static void on_nemesis(struct faults_landed *check, const struct event *event)
         struct request *request = &check->requests[i];
         if (event->f == F_HEAL) {
             request->landed += (*wanted >> i & 1) && event_number(event, FIELD_VALUE) > 0;
-        } else if (asks_for(request, event)) {
-            on_fault(request, event);
+        } else if (asks_for(request, event) && on_fault(request, event)) {
             *wanted |= UINT64_C(1) << i;
         }
     }

@@ -88,13 +88,13 @@ enum pack_type pack_peek(const struct pack_reader *reader)
 
 uint64_t pack_read_uint(struct pack_reader *reader)
 {
-    if (pack_peek(reader) != PACK_UINT)
-        return fail(reader);
-    uint8_t type = reader->at[0];
+    uint8_t type = left(reader) ? reader->at[0] : 0xff;
     if (type < 0x80) {
         reader->at++;
         return type;
     }
+    if (type < 0xcc || type > 0xcf)
+        return fail(reader);
     return number(reader, (size_t)1 << (type - 0xcc));
 }
 

@@ -129,6 +129,8 @@ void text_add_json(struct text *text, struct slice slice)
             text_add(text, "\\%c", s[i]);
         else if (s[i] < 0x20 || s[i] == 0x7f)
             text_add(text, "\\u%04x", s[i]);
+        else if (s[i] == 0xc2 && s[i + 1] < 0xa0) /* terminals obey U+0080 to U+009F */
+            text_add(text, "\\u%04x", s[i + 1]);
         else
             text_add_bytes(text, s + i, length);
         i += length ? length : 1;

@@ -34,7 +34,8 @@ const char *text_string(const struct text *text); /* "" when empty */
 bool slice_is_utf8(struct slice slice);
 void text_add_utf8(struct text *text, struct slice slice);
 
-/* Add `slice` as a JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD. */
+/* Add `slice` as a JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD; control
+ * characters are escaped, so that a terminal shows the string and does nothing else. */
 void text_add_json(struct text *text, struct slice slice);
 
 /* Add `slice` as one word of a POSIX shell, quoted only where it must be. */

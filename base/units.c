@@ -71,10 +71,12 @@ static int parse_unit(const char *text, const struct unit *units, const char *wh
     const char *suffix = text + number_length(text);
     for (const struct unit *unit = units; unit->name; unit++) {
         const char *at = text;
-        if (strcmp(suffix, unit->name) != 0)
+        uint64_t value;
+        if (strcmp(suffix, unit->name) != 0 || !scaled_number(&at, unit->scale, &value) ||
+            at != suffix)
             continue;
-        if (scaled_number(&at, unit->scale, out) && at == suffix)
-            return 0;
+        *out = value;
+        return 0;
     }
     if (strcmp(text, "0") == 0) {
         *out = 0;
@@ -165,10 +167,10 @@ const char *human_duration(uint64_t ns, char buffer[UNIT_TEXT_MAX])
     static const struct unit steps[] = {
         {"s", NS_PER_S}, {"ms", NS_PER_MS}, {"us", NS_PER_US}, {"ns", 1}};
     const struct unit *unit = steps;
-    while (unit->scale > 1 && ns < unit->scale)
+    while (unit->scale > 1 && ns < unit->scale - unit->scale / 2000) /* not "1000ms" */
         unit++;
     double value = (double)ns / (double)unit->scale;
-    int digits = unit->scale == 1 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
+    int digits = unit->scale == 1 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
     (void)snprintf(buffer, UNIT_TEXT_MAX, "%.*f%s", digits, value, unit->name);
     return buffer;
 }

@@ -36,6 +36,7 @@ static void test_json_strings(void **state)
         {"a\"b\\c", "\"a\\\"b\\\\c\""},
         {"\n\x01\x7f", "\"\\u000a\\u0001\\u007f\""},
         {"caf\xc3\xa9", "\"caf\xc3\xa9\""},
+        {"\xc2\x9b\xc2\xa0", "\"\\u009b\xc2\xa0\""},
         {"\xc3", "\"\xef\xbf\xbd\""},
         {"\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
         {"\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\""},

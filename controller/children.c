@@ -1,0 +1,524 @@
+#define _GNU_SOURCE
+#include "controller/children.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <uv.h>
+
+#include "base/frame.h"
+
+#define READ_BYTES 65536u
+#define READS_MAX 64 /* a pipe holds less; a child that floods waits its turn */
+
+/* The pipes of one incarnation. On the heap, because handles close late. */
+struct child_link {
+    struct child *child;
+    uv_poll_t reader, writer;
+    int in, out; /* our ends of its stdin and stdout; -1: closed */
+    int open_handles;
+    struct frame_reader frames;
+    struct text outgoing; /* from `sent` on not yet taken by the pipe */
+    size_t sent;
+};
+
+struct children {
+    uv_loop_t *loop;
+    uv_signal_t *ended; /* on the heap, because it closes late */
+    struct child_callbacks callbacks;
+    struct child *slots;
+    uint32_t count, capacity;
+};
+
+/* --- what a child says --- */
+
+static int take_frame(struct child *child, const uint8_t *bytes, size_t length, struct error *error)
+{
+    const struct child_callbacks *callbacks = &child->children->callbacks;
+    struct control control;
+    int rc = control_decode(bytes, length, &control, error);
+    if (rc < 0)
+        return rc;
+    switch (control.verb) {
+    case CONTROL_READY:
+        child->ready = true;
+        callbacks->ready(callbacks->context, child, control.text);
+        return 0;
+    case CONTROL_EVENT: callbacks->event(callbacks->context, child, &control.event); return 0;
+    case CONTROL_DONE: callbacks->done(callbacks->context, child, &control); return 0;
+    case CONTROL_COMMAND:
+    case CONTROL_VERBS: break;
+    }
+    return error_set(error, -EBADMSG, "a child cannot command the controller");
+}
+
+static void close_out(struct child_link *link);
+
+static void take_frames(struct child_link *link)
+{
+    struct child *child = link->child;
+    const uint8_t *bytes;
+    size_t length;
+    struct error error;
+    int rc;
+    while ((rc = frame_reader_next(&link->frames, &bytes, &length, &error)) > 0)
+        if ((rc = take_frame(child, bytes, length, &error)) < 0)
+            break;
+    if (rc == 0)
+        return;
+    close_out(link);
+    child->children->callbacks.garbled(child->children->callbacks.context, child, &error);
+}
+
+static void read_available(struct child_link *link)
+{
+    for (int i = 0; i < READS_MAX && link->out >= 0; i++) {
+        size_t room;
+        uint8_t *buffer = frame_reader_room(&link->frames, READ_BYTES, &room);
+        ssize_t got = read(link->out, buffer, room);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && errno == EAGAIN)
+            return;
+        if (got <= 0) {
+            close_out(link); /* a frame cut off by the child's death is no frame */
+            return;
+        }
+        frame_reader_filled(&link->frames, (size_t)got);
+        take_frames(link);
+    }
+}
+
+static void on_readable(uv_poll_t *handle, int status, int events)
+{
+    (void)status; /* an error shows in read() */
+    (void)events;
+    read_available(handle->data);
+}
+
+/* --- what we say --- */
+
+static void on_writable(uv_poll_t *handle, int status, int events);
+
+/* Take what the pipe takes; ask to be called again while something is left. */
+static void write_outgoing(struct child_link *link)
+{
+    while (link->sent < link->outgoing.length) {
+        ssize_t wrote =
+            write(link->in, link->outgoing.at + link->sent, link->outgoing.length - link->sent);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote < 0 && errno == EAGAIN) {
+            (void)uv_poll_start(&link->writer, UV_WRITABLE, on_writable);
+            return;
+        }
+        if (wrote < 0)
+            break; /* it no longer reads: its end will be told */
+        link->sent += (size_t)wrote;
+    }
+    text_clear(&link->outgoing);
+    link->sent = 0;
+    (void)uv_poll_stop(&link->writer);
+}
+
+static void on_writable(uv_poll_t *handle, int status, int events)
+{
+    (void)status;
+    (void)events;
+    struct child_link *link = handle->data;
+    if (link->in >= 0)
+        write_outgoing(link);
+}
+
+void child_send(struct child *child, const struct control *control)
+{
+    struct child_link *link = child->link;
+    if (!link || link->in < 0)
+        return;
+    bool waiting = link->outgoing.length > 0;
+    control_encode(control, &link->outgoing);
+    if (!waiting)
+        write_outgoing(link);
+}
+
+/* --- pipes --- */
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    struct child_link *link = handle->data;
+    if (--link->open_handles > 0)
+        return;
+    frame_reader_release(&link->frames);
+    text_release(&link->outgoing);
+    free(link);
+}
+
+static void close_in(struct child_link *link)
+{
+    if (link->in < 0)
+        return;
+    (void)uv_poll_stop(&link->writer);
+    (void)close(link->in); /* a pipe's close has nothing to report */
+    link->in = -1;
+}
+
+static void close_out(struct child_link *link)
+{
+    if (link->out < 0)
+        return;
+    (void)uv_poll_stop(&link->reader);
+    (void)close(link->out);
+    link->out = -1;
+}
+
+static void link_free(struct child_link *link)
+{
+    close_in(link);
+    close_out(link);
+    uv_close((uv_handle_t *)&link->reader, on_handle_closed);
+    uv_close((uv_handle_t *)&link->writer, on_handle_closed);
+}
+
+static struct child_link *link_new(struct child *child, int in, int out)
+{
+    struct child_link *link = must_alloc(1, sizeof *link);
+    link->child = child;
+    link->in = in;
+    link->out = out;
+    link->open_handles = 2;
+    int rc = uv_poll_init(child->children->loop, &link->reader, out);
+    assert(rc == 0); /* a fresh pipe can be polled */
+    rc = uv_poll_init(child->children->loop, &link->writer, in);
+    assert(rc == 0);
+    link->reader.data = link->writer.data = link;
+    rc = uv_poll_start(&link->reader, UV_READABLE, on_readable);
+    assert(rc == 0);
+    (void)rc;
+    return link;
+}
+
+/* --- start --- */
+
+/* Pipe ends: of the child 0 and 3, ours 1 and 2; 4 and 5 carry the errno of a failed exec. */
+enum { CHILD_IN, OUR_IN, OUR_OUT, CHILD_OUT, FAILURE_READ, FAILURE_WRITE, PIPE_ENDS };
+
+static void close_ends(int ends[PIPE_ENDS])
+{
+    for (int i = 0; i < PIPE_ENDS; i++)
+        if (ends[i] >= 0)
+            (void)close(ends[i]);
+}
+
+static int open_ends(int ends[PIPE_ENDS], struct error *error)
+{
+    for (int i = 0; i < PIPE_ENDS; i++)
+        ends[i] = -1;
+    for (int i = 0; i < PIPE_ENDS; i += 2)
+        if (pipe2(&ends[i], O_CLOEXEC) < 0) {
+            int rc = error_set(error, -errno, "create a pipe: %s", strerror(errno));
+            close_ends(ends);
+            return rc;
+        }
+    return 0;
+}
+
+static int become_child(const struct child *child, const int ends[PIPE_ENDS], int log)
+{
+    sigset_t none;
+    (void)sigemptyset(&none);
+    if (child->netns >= 0 && setns(child->netns, CLONE_NEWNET) < 0)
+        return errno;
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+        return errno;
+    (void)setsid();                        /* cannot fail: a fresh child leads no group */
+    (void)setpriority(PRIO_PROCESS, 0, 0); /* not ours; lowering is always allowed */
+    (void)signal(SIGPIPE, SIG_DFL);
+    if (dup2(ends[CHILD_IN], STDIN_FILENO) < 0 || dup2(ends[CHILD_OUT], STDOUT_FILENO) < 0 ||
+        dup2(log, STDERR_FILENO) < 0)
+        return errno;
+    /* Whatever our own caller left open is not the child's either. */
+    return close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? errno : 0;
+}
+
+static _Noreturn void exec_child(const struct child *child, const char *const *argv,
+                                 const int ends[PIPE_ENDS], int log)
+{
+    int code = become_child(child, ends, log);
+    if (code == 0) {
+        /* execv promises not to change what its type forgets to call constant. */
+        union {
+            const char *const *constant;
+            char *const *plain;
+        } arguments = {argv};
+        (void)execv(child->program, arguments.plain);
+        code = errno;
+    }
+    (void)!write(ends[FAILURE_WRITE], &code, sizeof code); /* then nobody listens any more */
+    _exit(EXIT_HARNESS);
+}
+
+/* The errno of an exec that failed, 0 when it succeeded: then the pipe closes without a word. */
+static int exec_failure(int fd)
+{
+    int code = 0;
+    ssize_t got;
+    do
+        got = read(fd, &code, sizeof code);
+    while (got < 0 && errno == EINTR);
+    return got == sizeof code ? code : 0;
+}
+
+static int fork_child(struct child *child, const char *const *argv, int ends[PIPE_ENDS],
+                      struct error *error)
+{
+    int log = open(child->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (log < 0)
+        return error_set(error, -errno, "open %s: %s", child->log_path, strerror(errno));
+    pid_t pid = fork();
+    if (pid == 0)
+        exec_child(child, argv, ends, log);
+    int code = pid < 0 ? errno : 0;
+    (void)close(log); /* ours wrote nothing */
+    if (pid < 0)
+        return error_set(error, -code, "fork: %s", strerror(code));
+    (void)close(ends[FAILURE_WRITE]);
+    ends[FAILURE_WRITE] = -1;
+    code = exec_failure(ends[FAILURE_READ]);
+    if (code != 0) {
+        (void)waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED); /* on its way out */
+        return error_set(error, -code, "%s: %s", child->program, strerror(code));
+    }
+    child->pid = pid;
+    return 0;
+}
+
+int child_start(struct child *child, const char *const *argv, struct error *error)
+{
+    int ends[PIPE_ENDS];
+    char name[PROCESS_NAME_MAX];
+    assert(child->pid == 0 && !child->link);
+    int rc = open_ends(ends, error);
+    if (rc == 0)
+        rc = fork_child(child, argv, ends, error);
+    if (rc < 0) {
+        error_prefix(error, "start %s", process_name(child->process, name));
+        close_ends(ends);
+        return rc;
+    }
+    child->incarnation++;
+    child->ready = child->stopped = child->told_to_end = child->killed = false;
+    (void)fcntl(ends[OUR_IN], F_SETFL, O_NONBLOCK); /* cannot fail on a pipe of ours */
+    (void)fcntl(ends[OUR_OUT], F_SETFL, O_NONBLOCK);
+    child->link = link_new(child, ends[OUR_IN], ends[OUR_OUT]);
+    ends[OUR_IN] = ends[OUR_OUT] = -1;
+    close_ends(ends);
+    return 0;
+}
+
+/* --- the end --- */
+
+const char *child_end_by_name(enum child_end_by by)
+{
+    static const char *const names[] = {"schedule", "itself", "outside"};
+    return names[by];
+}
+
+/* Signals a process does not raise against itself by failing. */
+static bool comes_from_outside(int signal)
+{
+    return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+           signal == SIGQUIT || signal == SIGXCPU;
+}
+
+static struct child_end judge_end(const struct child *child, const siginfo_t *info)
+{
+    struct child_end end = {.by = BY_ITSELF};
+    if (info->si_code == CLD_EXITED)
+        end.status = info->si_status;
+    else
+        end.signal = info->si_status;
+    if (child->killed && end.signal == SIGKILL)
+        end.by = BY_SCHEDULE;
+    else if (child->told_to_end && end.signal == 0 && end.status == 0)
+        end.by = BY_SCHEDULE;
+    else if (comes_from_outside(end.signal))
+        end.by = BY_OUTSIDE;
+    return end;
+}
+
+static void child_ended(struct child *child, const siginfo_t *info)
+{
+    struct child_end end = judge_end(child, info);
+    read_available(child->link); /* its last words come before its end */
+    link_free(child->link);
+    child->link = NULL;
+    child->pid = 0;
+    child->ready = child->stopped = false;
+    child->children->callbacks.ended(child->children->callbacks.context, child, &end);
+}
+
+static void child_changed(struct child *child, const siginfo_t *info)
+{
+    const struct child_callbacks *callbacks = &child->children->callbacks;
+    switch (info->si_code) {
+    case CLD_STOPPED:
+        child->stopped = true;
+        callbacks->stopped(callbacks->context, child);
+        break;
+    case CLD_CONTINUED:
+        child->stopped = false;
+        callbacks->resumed(callbacks->context, child);
+        break;
+    default: child_ended(child, info); break;
+    }
+}
+
+/* Signals coalesce, so every child is asked. By exact pid: other parts have children too. */
+static void on_sigchld(uv_signal_t *handle, int number)
+{
+    struct children *children = handle->data;
+    (void)number;
+    for (uint32_t i = 0; i < children->count; i++) {
+        struct child *child = &children->slots[i];
+        pid_t pid = child->pid;
+        siginfo_t info = {0};
+        while (pid != 0 && child->pid == pid &&
+               waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WCONTINUED | WNOHANG) == 0 &&
+               info.si_pid == pid) {
+            child_changed(child, &info);
+            info = (siginfo_t){0};
+        }
+    }
+}
+
+void child_finish(struct child *child)
+{
+    child->told_to_end = true;
+    if (child->link)
+        close_in(child->link);
+}
+
+static int child_signal(struct child *child, int signal)
+{
+    if (child->pid == 0)
+        return -ESRCH;
+    return kill(child->pid, signal) < 0 ? -errno : 0; /* unreaped, so the number is still its */
+}
+
+int child_kill(struct child *child)
+{
+    child->killed = child->pid != 0;
+    return child_signal(child, SIGKILL);
+}
+
+int child_pause(struct child *child)
+{
+    return child_signal(child, SIGSTOP);
+}
+
+int child_resume(struct child *child)
+{
+    return child_signal(child, SIGCONT);
+}
+
+/* --- the set --- */
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+int children_open(uv_loop_t *loop, uint32_t capacity, const struct child_callbacks *callbacks,
+                  struct children **out, struct error *error)
+{
+    struct children *children = must_alloc(1, sizeof *children);
+    children->loop = loop;
+    children->callbacks = *callbacks;
+    children->slots = must_alloc(capacity, sizeof *children->slots);
+    children->capacity = capacity;
+    children->ended = must_alloc(1, sizeof *children->ended);
+    (void)uv_signal_init(loop, children->ended); /* fails only for want of memory */
+    children->ended->data = children;
+    int rc = uv_signal_start(children->ended, on_sigchld, SIGCHLD);
+    if (rc < 0) {
+        children_close(children);
+        return error_set(error, rc, "watch for ended processes: %s", uv_strerror(rc));
+    }
+    *out = children;
+    return 0;
+}
+
+struct child *children_add(struct children *children, uint32_t process, const char *program,
+                           const char *log_path, int netns)
+{
+    assert(children->count < children->capacity);
+    struct child *child = &children->slots[children->count++];
+    *child = (struct child){
+        .children = children,
+        .process = process,
+        .program = must_copy(program),
+        .log_path = must_copy(log_path),
+        .netns = netns,
+    };
+    return child;
+}
+
+struct child *children_find(struct children *children, uint32_t process)
+{
+    for (uint32_t i = 0; i < children->count; i++)
+        if (children->slots[i].process == process)
+            return &children->slots[i];
+    return NULL;
+}
+
+uint32_t children_count(const struct children *children)
+{
+    return children->count;
+}
+
+struct child *children_at(struct children *children, uint32_t index)
+{
+    assert(index < children->count);
+    return &children->slots[index];
+}
+
+void children_read(struct children *children)
+{
+    for (uint32_t i = 0; i < children->count; i++)
+        if (children->slots[i].link)
+            read_available(children->slots[i].link);
+}
+
+static void child_release(struct child *child)
+{
+    if (child->pid != 0) {
+        (void)kill(child->pid, SIGKILL);
+        (void)waitid(P_PID, (id_t)child->pid, &(siginfo_t){0}, WEXITED);
+    }
+    if (child->link)
+        link_free(child->link);
+    if (child->netns >= 0)
+        (void)close(child->netns);
+    free(child->program);
+    free(child->log_path);
+}
+
+void children_close(struct children *children)
+{
+    if (!children)
+        return;
+    for (uint32_t i = 0; i < children->count; i++)
+        child_release(&children->slots[i]);
+    uv_close((uv_handle_t *)children->ended, free_handle);
+    free(children->slots);
+    free(children);
+}

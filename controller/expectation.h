@@ -1,0 +1,20 @@
+/* What the user says must come out of a run, and the exit code that follows. Pure. */
+#ifndef COUP_CONTROLLER_EXPECTATION_H
+#define COUP_CONTROLLER_EXPECTATION_H
+
+#include "checker/checker.h"
+
+struct expectation {
+    bool given;
+    enum verdict verdict;      /* valid or invalid */
+    const struct check *check; /* invalid: this check must be; NULL: any */
+};
+
+/* "valid", "invalid" or "invalid:CHECK". */
+int expectation_parse(const char *text, struct expectation *out, struct error *error);
+
+/* Unknown is neither as expected nor against it: it stays 2. */
+enum exit_code expectation_judge(const struct expectation *expectation,
+                                 const struct report_data *data);
+
+#endif

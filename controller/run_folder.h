@@ -1,0 +1,18 @@
+/* Where a run keeps what it leaves: history.coup, verdict.json, logs/ and state/. */
+#ifndef COUP_CONTROLLER_RUN_FOLDER_H
+#define COUP_CONTROLLER_RUN_FOLDER_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+#define RUN_FOLDERS "coup-runs"
+
+/* With `folder`: make exactly that one; it must not exist or be empty. Without: a new one below
+ * RUN_FOLDERS/`name`/ named after the time and the seed, whoever else makes one in the same second;
+ * RUN_FOLDERS/latest points to it from then on. The path is appended to `out`. */
+int run_folder_create(const char *folder, const char *name, uint64_t seed, struct text *out,
+                      struct error *error);
+
+#endif

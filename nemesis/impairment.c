@@ -79,6 +79,32 @@ void impairment_format(const struct impairment *impairment, struct text *out)
     }
 }
 
+uint32_t impairment_causes(const struct impairment *impairment)
+{
+    bool delayed = impairment->delay_ns || impairment->jitter_ns;
+    return (uint32_t)impairment->cut << CAUSE_CUT |
+           (uint32_t)impairment->cut_data << CAUSE_CUT_DATA |
+           (uint32_t)(impairment->loss_ppm > 0) << CAUSE_LOSS |
+           (uint32_t)(impairment->corrupt_ppm > 0) << CAUSE_CORRUPT |
+           (uint32_t)(impairment->duplicate_ppm > 0) << CAUSE_DUPLICATE |
+           (uint32_t)(impairment->reorder_ppm > 0) << CAUSE_REORDER |
+           (uint32_t)(delayed && impairment->reorder_ppm == 0) << CAUSE_DELAY |
+           (uint32_t)(impairment->rate_bits_per_s > 0) << CAUSE_RATE;
+}
+
+const char *causes_verb(uint32_t causes)
+{
+    static const char *const verbs[CAUSES] = {
+        [CAUSE_CUT] = "dropped",     [CAUSE_CUT_DATA] = "dropped",  [CAUSE_LOSS] = "dropped",
+        [CAUSE_CORRUPT] = "damaged", [CAUSE_DUPLICATE] = "doubled", [CAUSE_REORDER] = "reordered",
+        [CAUSE_DELAY] = "delayed",   [CAUSE_RATE] = "slowed",
+    };
+    for (int i = 0; i < CAUSES; i++)
+        if (causes >> i & 1)
+            return verbs[i];
+    return "touched";
+}
+
 /* One "name" or "name=value". A switch stands alone: its presence is its value. */
 static int parse_field(struct slice field, uint32_t *seen, struct option_values *values,
                        struct error *error)

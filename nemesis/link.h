@@ -33,6 +33,26 @@ struct impairment impairment_merge(struct impairment a, struct impairment b);
 bool impairment_equal(const struct impairment *a, const struct impairment *b);
 bool impairment_is_clean(const struct impairment *impairment);
 
+/* What a frame that was touched is counted as. */
+enum link_cause {
+    CAUSE_CUT,
+    CAUSE_CUT_DATA,
+    CAUSE_LOSS,
+    CAUSE_CORRUPT,
+    CAUSE_DUPLICATE,
+    CAUSE_REORDER,
+    CAUSE_DELAY, /* delay and jitter */
+    CAUSE_RATE,
+    CAUSES,
+};
+
+/* Bit per cause by which this impairment shows. The delay that reordering needs is a means, not an
+ * end: it is not counted with it. */
+uint32_t impairment_causes(const struct impairment *impairment);
+
+/* "dropped", "delayed", ... by the first of the causes; "touched" for none. */
+const char *causes_verb(uint32_t causes);
+
 /* The fields as a table, in the order of impairment_format(). */
 extern const struct option impairment_options[];
 

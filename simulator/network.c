@@ -6,18 +6,6 @@
 #include "base/random.h"
 #include "base/units.h"
 
-/* Why a message did not simply arrive: one counter each. */
-enum cause {
-    CAUSE_CUT, /* cut-data too: a message always has data */
-    CAUSE_LOSS,
-    CAUSE_CORRUPT,
-    CAUSE_DELAY, /* jitter too */
-    CAUSE_RATE,
-    CAUSE_REORDER,
-    CAUSE_DUPLICATE,
-    CAUSES,
-};
-
 struct sim_link {
     uint64_t last_ns;  /* newest arrival, for links that keep order */
     uint64_t clear_ns; /* when a limited link has sent what was queued on it */
@@ -83,27 +71,13 @@ void sim_network_change(struct sim_network *network, const struct link_change *c
     link->impaired = !impairment_is_clean(&change->impairment);
 }
 
-static bool names_cause(const struct impairment *impairment, enum cause cause)
-{
-    switch (cause) {
-    case CAUSE_CUT: return impairment->cut || impairment->cut_data;
-    case CAUSE_LOSS: return impairment->loss_ppm;
-    case CAUSE_CORRUPT: return impairment->corrupt_ppm;
-    case CAUSE_DELAY: return impairment->delay_ns || impairment->jitter_ns;
-    case CAUSE_RATE: return impairment->rate_bits_per_s;
-    case CAUSE_REORDER: return impairment->reorder_ppm;
-    case CAUSE_DUPLICATE: return impairment->duplicate_ppm;
-    case CAUSES: break;
-    }
-    return false;
-}
-
 uint64_t sim_network_touched(const struct sim_network *network, const struct link_change *change)
 {
     const struct sim_link *link = link_of(network, change->from, change->to);
+    uint32_t causes = impairment_causes(&change->impairment);
     uint64_t touched = 0;
-    for (enum cause cause = 0; link && cause < CAUSES; cause++)
-        if (names_cause(&change->impairment, cause))
+    for (enum link_cause cause = 0; link && cause < CAUSES; cause++)
+        if (causes >> cause & 1)
             touched += link->touched[cause];
     return touched;
 }
@@ -129,8 +103,10 @@ static uint64_t extra_delay(const struct impairment *impairment, uint64_t packet
 static bool lost(struct sim_link *link, uint64_t packet)
 {
     const struct impairment *impairment = &link->impairment;
-    if (impairment->cut || impairment->cut_data)
+    if (impairment->cut)
         link->touched[CAUSE_CUT]++;
+    else if (impairment->cut_data) /* a message always has data */
+        link->touched[CAUSE_CUT_DATA]++;
     else if (happens(packet, DRAW_LOSS, impairment->loss_ppm))
         link->touched[CAUSE_LOSS]++;
     else if (happens(packet, DRAW_CORRUPT, impairment->corrupt_ppm))

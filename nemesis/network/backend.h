@@ -28,8 +28,8 @@ struct network_config {
 struct network;
 
 /* `begin`, `end`: true ns since the run's start; `touched` (counters only): frames affected since
- * the run began by the causes that the impairments in the request name; `failure` NULL or why not.
- */
+ * the run began by the causes (impairment_causes()) of the impairments in the request; `failure`
+ * NULL or why not. Answers come in the order of the requests. */
 typedef void (*network_answer)(void *context, uint64_t ticket, const char *failure,
                                uint64_t begin_ns, uint64_t end_ns, uint64_t touched,
                                const char *proof);

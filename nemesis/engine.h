@@ -13,11 +13,11 @@
 #include "histories/event.h"
 #include "nemesis/plan.h"
 
-/* Asked of the world. Each request carries a ticket, answered (at once, from within the request, or
- * later) by engine_done(). Endpoint numbers of links are node id - 1.
- * kill and pause answer when the process is seen to be gone or stopped. restart and resume undo
- * them and are idempotent: the restart of a running process and the resume of one that is running,
- * or gone, are ok. */
+/* Asked of the world, which carries requests out in the order in which they were made. Each carries
+ * a ticket, answered (at once, from within the request, or later) by engine_done(). Endpoint
+ * numbers of links are node id - 1. kill and pause answer when the process is seen to be gone or
+ * stopped. restart and resume undo them and are idempotent: the restart of a running process and
+ * the resume of one that is running, or gone, are ok. */
 struct nemesis_world {
     void *context;
     void (*view)(void *context, struct cluster_view *out);
@@ -29,7 +29,8 @@ struct nemesis_world {
     void (*links)(void *context, uint64_t ticket, const struct link_change *changes,
                   uint32_t count);
     /* How many frames these links have dropped, delayed or otherwise touched since the run began,
-     * by the causes that each change's impairment names; only ever grows, the engine subtracts. */
+     * by the causes (impairment_causes()) of the impairments given here, whatever is effective;
+     * only ever grows, the engine subtracts. */
     void (*counters)(void *context, uint64_t ticket, const struct link_change *links,
                      uint32_t count);
     /* The finished event, time_ns already set. */

@@ -1,0 +1,79 @@
+#include "nemesis/record.h"
+
+#include <string.h>
+
+static struct event nemesis_event(const struct fault_record *record, enum event_f f,
+                                  uint64_t time_ns)
+{
+    struct event event = {.time_ns = time_ns,
+                          .process = PROCESS_NUMBER(PROCESS_NEMESIS, 0),
+                          .type = EVENT_INFO,
+                          .f = (uint8_t)f};
+    bool well = strcmp(record->outcome, "installed") == 0 || strcmp(record->outcome, "healed") == 0;
+    event_set(&event, FIELD_ID, record->scheduled->id);
+    event_set_text(&event, FIELD_KIND, slice_of(record->scheduled->fault->name));
+    event_set_text(&event, FIELD_OUTCOME, slice_of(record->outcome));
+    event_set_text(&event, well ? FIELD_PROOF : FIELD_REASON, slice_of(record->details));
+    event_set(&event, FIELD_BEGIN, record->begin_ns);
+    event_set(&event, FIELD_END, record->end_ns);
+    return event;
+}
+
+/* Processes by name, links as "n1>n2". */
+static void add_targets(const struct fault_record *record, struct text *out)
+{
+    const struct injection *injection = record->injection;
+    if (injection->action != ACTION_NONE) {
+        nodes_format(record->landed, ',', out);
+        return;
+    }
+    for (uint32_t i = 0; i < injection->link_count; i++)
+        text_add(out, "%sn%u>n%u", i ? "," : "", injection->links[i].from + 1,
+                 injection->links[i].to + 1);
+}
+
+/* Whom it was about, what it did to links in the grammar of impairments, and what parameters say
+ * besides: "on=n2,loss=30%,links=node,direction=both". */
+static void add_parameters(const struct fault_record *record, struct text *out)
+{
+    const struct option *table = record->scheduled->fault->parameters;
+    const struct injection *injection = record->injection;
+    const struct target resolved = {.role = TARGET_NODES, .nodes = injection->targets};
+    text_add(out, "on=");
+    target_format(injection->targets ? &resolved : &record->scheduled->target, out);
+    if (injection->link_count) {
+        text_add(out, ",");
+        impairment_format(&injection->links[0].impairment, out);
+    }
+    for (uint32_t i = 0; i < options_count(table); i++) {
+        if (injection->link_count && options_find(impairment_options, slice_of(table[i].name)) >= 0)
+            continue;
+        text_add(out, ",%s=", table[i].name);
+        options_format_one(&table[i], record->scheduled->parameters.at[i], out);
+    }
+}
+
+static struct slice whole(const struct text *text)
+{
+    return (struct slice){text_string(text), text->length};
+}
+
+void record_fault(const struct fault_record *record, uint64_t time_ns, struct text scratch[2],
+                  struct event *out)
+{
+    *out = nemesis_event(record, F_FAULT, time_ns);
+    text_clear(&scratch[0]);
+    text_clear(&scratch[1]);
+    add_targets(record, &scratch[0]);
+    add_parameters(record, &scratch[1]);
+    event_set_text(out, FIELD_GROUP, slice_of(record->scheduled->fault->group));
+    event_set_text(out, FIELD_PARAMETERS, whole(&scratch[1]));
+    if (scratch[0].length)
+        event_set_text(out, FIELD_TARGETS, whole(&scratch[0]));
+}
+
+void record_heal(const struct fault_record *record, uint64_t time_ns, struct event *out)
+{
+    *out = nemesis_event(record, F_HEAL, time_ns);
+    event_set(out, FIELD_VALUE, record->touched);
+}

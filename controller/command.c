@@ -245,15 +245,28 @@ void command_line_release(struct command_line *line)
     *line = (struct command_line){0};
 }
 
-static int missing_subcommand(const struct command *command, const char *word, struct error *error)
+static void list_subcommands(const struct command *command, struct text *out)
+{
+    for (uint32_t i = 0; command->subcommands[i]; i++)
+        text_add(out, "%s%s", i ? ", " : "", command->subcommands[i]->name);
+}
+
+int command_missing(const struct command *command, struct error *error)
 {
     struct text accepted = {0};
-    for (uint32_t i = 0; command->subcommands[i]; i++)
-        text_add(&accepted, "%s%s", i ? ", " : "", command->subcommands[i]->name);
-    int rc = word ? error_usage(error, "unknown %s '%.60s' (accepted: %s)", command->arguments,
-                                word, text_string(&accepted))
-                  : error_usage(error, "missing %s (accepted: %s)", command->arguments,
-                                text_string(&accepted));
+    list_subcommands(command, &accepted);
+    int rc =
+        error_usage(error, "missing %s (accepted: %s)", command->arguments, text_string(&accepted));
+    text_release(&accepted);
+    return rc;
+}
+
+static int unknown_subcommand(const struct command *command, const char *word, struct error *error)
+{
+    struct text accepted = {0};
+    list_subcommands(command, &accepted);
+    int rc = error_usage(error, "unknown %s '%.60s' (accepted: %s)", command->arguments, word,
+                         text_string(&accepted));
     text_release(&accepted);
     return rc;
 }
@@ -276,7 +289,7 @@ static int run_parsed(const struct command_line *line, bool help, struct error *
         return rc < 0 ? rc : EXIT_VALID;
     }
     if (!line->command->run)
-        return missing_subcommand(line->command, NULL, error);
+        return command_missing(line->command, error);
     return line->command->run(line, error);
 }
 
@@ -290,7 +303,7 @@ int command_dispatch(const struct command *root, int argc, char **argv, struct e
     while (command->subcommands && depth + 1 < argc && argv[depth + 1][0] != '-') {
         const struct command *sub = find_subcommand(command, argv[depth + 1]);
         if (!sub) {
-            rc = missing_subcommand(command, argv[depth + 1], error);
+            rc = unknown_subcommand(command, argv[depth + 1], error);
             goto out;
         }
         command = sub;

@@ -88,12 +88,15 @@ void command_line_release(struct command_line *line);
 /* Find the subcommand argv names, parse, and run it or print its help. Returns like run(). */
 int command_dispatch(const struct command *root, int argc, char **argv, struct error *error);
 
+/* The usage error of a command that groups others and was named without one of them. */
+int command_missing(const struct command *command, struct error *error);
+
 /* The text of --help, and the same as a section of the manual page in Markdown. */
 void command_help(const struct command *command, const char *path, struct text *out);
 void command_manual(const struct command *root, struct text *out);
 
 /* Add a line here and controller/command_<name>.c: done. Order is that of `coup --help`. */
-#define COUP_COMMANDS(X) X(check) X(show) X(convert) X(list) X(doctor)
+#define COUP_COMMANDS(X) X(check) X(show) X(convert) X(list) X(doctor) X(bench)
 
 extern const struct command command_coup; /* the root: all of the above */
 

@@ -7,6 +7,7 @@
 #include "checker/check.h"
 #include "controller/grid.h"
 #include "controller/output.h"
+#include "nemesis/fault.h"
 #include "nodes/elector.h"
 
 static const struct grid_column option_columns[] = {
@@ -18,7 +19,11 @@ static void add_options(struct grid *grid, const struct option *options)
         grid_row(grid, 1);
         grid_cell(grid, "%s", option->name);
         grid_cell(grid, "%s", option->initial);
-        grid_cell(grid, "%s", option->help);
+        struct text words = {0};
+        for (uint32_t i = 0; option->type == OPTION_WORD && option->words[i]; i++)
+            text_add(&words, "%s%s", i ? ", " : ": ", option->words[i]);
+        grid_cell(grid, "%s%s", option->help, text_string(&words));
+        text_release(&words);
     }
 }
 
@@ -68,6 +73,20 @@ static void list_bugs(struct grid *grid)
         }
 }
 
+static const struct grid_column fault_columns[] = {
+    {"name", false}, {"group", false}, {"summary", false}, {NULL, false}};
+
+static void list_faults(struct grid *grid)
+{
+    for (uint32_t i = 0; faults[i]; i++) {
+        grid_row(grid, 0);
+        grid_cell(grid, "%s", faults[i]->name);
+        grid_cell(grid, "%s", faults[i]->group);
+        grid_cell(grid, "%s", faults[i]->summary);
+        add_options(grid, faults[i]->parameters);
+    }
+}
+
 static const struct grid_column check_columns[] = {
     {"name", false}, {"needs", false}, {"summary", false}, {NULL, false}};
 
@@ -110,6 +129,7 @@ static const struct listing {
     void (*fill)(struct grid *grid);
 } listings[] = {
     {"algorithms", algorithm_columns, "options", list_algorithms},
+    {"faults", fault_columns, "parameters", list_faults},
     {"checks", check_columns, NULL, list_checks},
     {"knobs", knob_columns, NULL, list_knobs},
     {"bugs", bug_columns, NULL, list_bugs},

@@ -28,7 +28,7 @@ static int coup_run(const struct command_line *line, struct error *error)
     else if (command_given(line, "manual"))
         command_manual(&command_coup, &out);
     else
-        return error_usage(error, "missing COMMAND (see coup --help)");
+        return command_missing(line->command, error);
     int rc = output_text(&out, error);
     text_release(&out);
     return rc < 0 ? rc : EXIT_VALID;

@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L /* clock_gettime, mkdtemp */
-#include "controller/bench/history.h"
+#include "controller/bench.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "controller/output.h"
 #include "histories/file.h"
 
 /* One measurement: a history of `events` events and how long it took. */
@@ -190,7 +191,9 @@ static int bench_file(const char *path, uint64_t events, struct text *out, struc
     return rc;
 }
 
-int bench_history(uint64_t events, const char *folder, struct text *out, struct error *error)
+/* Append one line per measurement: what, events, time, events per second, bytes per event. The file
+ * is made in `folder` and removed again. */
+static int measure(uint64_t events, const char *folder, struct text *out, struct error *error)
 {
     struct text own = {0}, path = {0};
     text_add(&own, "%s/coup-bench-XXXXXX", folder);
@@ -211,3 +214,29 @@ int bench_history(uint64_t events, const char *folder, struct text *out, struct 
     text_release(&path);
     return rc;
 }
+
+static int run(const struct command_line *line, struct error *error)
+{
+    struct text out = {0};
+    int rc = measure(command_number(line, "events"), command_text(line, "folder"), &out, error);
+    if (rc == 0)
+        rc = output_text(&out, error);
+    text_release(&out);
+    return rc < 0 ? rc : EXIT_VALID;
+}
+
+static const struct command_option options[] = {
+    {"events", 'e', ARGUMENT_COUNT, "N", "1000000", 1, 1000000000, NULL,
+     "events to write and read"},
+    {"folder", 0, ARGUMENT_TEXT, "DIR", "/tmp", 0, 0, NULL,
+     "where the file is made, and removed again"},
+    {.name = NULL},
+};
+
+const struct command bench_history = {
+    .name = "history",
+    .summary = "write and read a history, in memory and as a file",
+    .arguments = "",
+    .options = options,
+    .run = run,
+};

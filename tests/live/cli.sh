@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# The command line as a user meets it: saved histories in, verdicts, lists and other forms out.
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "$0")/helpers/shell.bash"
+stale=$tests/live/data/stale_write.jsonl
+
+# Help and version.
+expect 0 "$COUP" --version
+says '^coup [0-9]+\.[0-9]+\.[0-9]+ \(.+\)$'
+expect 0 "$COUP" --help
+for command in check show convert list doctor bench; do
+    grep -qE "^  $command " "$work/out" || complain "coup --help does not list $command"
+done
+for command in check show convert list doctor bench "bench history"; do
+    # shellcheck disable=SC2086 # two words on purpose
+    expect 0 "$COUP" $command --help
+    says "^Usage: coup $command"
+done
+expect 0 "$COUP" --manual
+diff -u "$tests/../docs/coup.1.md" "$work/out" || complain "docs/coup.1.md is not what coup --manual prints"
+
+# Lists: every one as a table and as JSON.
+for list in algorithms faults checks knobs bugs; do
+    expect 0 "$COUP" list "$list"
+    says '^NAME '
+    expect 0 "$COUP" list "$list" --json
+    jq -e --arg list "$list" '.[$list] | length > 0 and all(.name != "")' "$work/out" >/dev/null ||
+        complain "list $list --json"
+done
+
+# One history, in both forms: the same verdict, the witness as lines.
+for form in jsonl coup; do
+    history=$work/stale.$form
+    expect 0 "$COUP" convert "$stale" --to "$form" -o "$history"
+    expect 1 "$COUP" check "$history" --checks fencing-monotonic
+    says '^INVALID  fencing-monotonic: '
+    says ' accept +token=1 holder=n1 '
+    says "coup show $history"
+    expect 1 "$COUP" check --json "$history"
+    jq -e --arg history "$history" '.verdict == "invalid" and .history == $history and
+        (.checks[] | select(.name == "fencing-monotonic") | .witness | index(8) != null)' \
+        "$work/out" >/dev/null || complain "check --json $history"
+done
+expect 0 "$COUP" convert "$work/stale.coup" --to jsonl
+diff "$stale" "$work/out" || complain "there and back again changed the history"
+expect 0 "$COUP" check --checks single-leader-per-term,term-monotonic "$stale"
+expect 0 "$COUP" check --checks single-leader-per-term --checks term-monotonic "$stale"
+
+# Several histories: the worst exit code wins, and a violation outranks everything.
+head -n -1 "$stale" >"$work/torn.jsonl"
+expect 2 "$COUP" check --checks term-monotonic "$work/torn.jsonl" "$stale"
+expect 1 "$COUP" check "$work/torn.jsonl" "$stale" "$work/none"
+expect 64 "$COUP" check --checks term-monotonic "$work/torn.jsonl" "$work/none"
+
+# Show: filters.
+expect 0 "$COUP" show "$stale"
+[ "$(wc -l <"$work/out")" = 10 ] || complain "show has $(wc -l <"$work/out") lines, not 10"
+expect 0 "$COUP" show "$stale" --f lead
+[ "$(wc -l <"$work/out")" = 2 ] || complain "show --f lead"
+expect 0 "$COUP" show "$stale" -p resource,n2 --from 100ms --to 111ms
+[ "$(wc -l <"$work/out")" = 3 ] || complain "show by process and time"
+expect 2 "$COUP" show "$work/torn.jsonl"
+[ "$(wc -l <"$work/out")" = 10 ] || complain "show of a torn history"
+[ "$(wc -l <"$work/err")" = 1 ] || complain "show names the damage in one line"
+
+# Nothing is overwritten.
+cp "$work/stale.coup" "$work/before"
+for form in jsonl coup; do
+    refuse 64 'exists' "$COUP" convert "$stale" --to "$form" -o "$work/stale.coup"
+done
+cmp "$work/before" "$work/stale.coup" || complain "convert overwrote a file"
+
+# A reader that goes away ends it quietly; a full disk does not.
+for i in $(seq 2000); do
+    echo "{\"index\":$((i + 8)),\"time\":$((i + 800000000)),\"process\":\"n1\",\"type\":\"info\",\"f\":\"note\",\"value\":{\"text\":\"filler, so that the history is longer than a pipe\"}}"
+done >"$work/filler"
+{ head -n 10 "$stale"; cat "$work/filler"; } >"$work/long.jsonl"
+for command in "show $work/long.jsonl" "convert --to jsonl $work/long.jsonl" "list faults" "--help"; do
+    # shellcheck disable=SC2086 # words on purpose
+    timeout 30 "$COUP" $command 2>"$work/err" | head -n 0
+    code=${PIPESTATUS[0]}
+    [ ! -s "$work/err" ] || complain "coup $command | head: $(cat "$work/err")"
+    [ "$code" -le 2 ] || complain "coup $command | head: exit $code"
+    # shellcheck disable=SC2086
+    timeout 30 "$COUP" $command >/dev/full 2>"$work/err"
+    code=$?
+    [ "$code" = 3 ] || complain "coup $command >/dev/full: exit $code"
+    grep -q 'No space left on device' "$work/err" || complain "coup $command >/dev/full: $(cat "$work/err")"
+done
+
+# No colour in a pipe, nor with NO_COLOR on a terminal.
+for variable in TERM=xterm NO_COLOR=1; do
+    if command -v script >/dev/null; then
+        env TERM=xterm "$variable" script -qec "$COUP list knobs" /dev/null >"$work/out" 2>&1 </dev/null
+        [ "$variable" = TERM=xterm ] && { grep -q $'\033' "$work/out" || complain "no colour on a terminal"; }
+        [ "$variable" = NO_COLOR=1 ] && { ! grep -q $'\033' "$work/out" || complain "colour in spite of NO_COLOR"; }
+    fi
+done
+expect 1 "$COUP" check "$stale"
+! grep -q $'\033' "$work/out" || complain "colour in a pipe"
+
+# The doctor: always an answer, and each gap with what fixes it.
+run "$COUP" doctor
+[ "$code" = 0 ] || [ "$code" = 3 ] || complain "doctor: exit $code"
+run "$COUP" doctor --json
+jq -e '(.possible | type == "boolean") and (.machine | all(.state == "ok" or .problem != ""))' \
+    "$work/out" >/dev/null || complain "doctor --json"
+finish

@@ -12,7 +12,7 @@ struct sim_link {
     uint32_t number;   /* packets so far */
     uint32_t impaired; /* the rest is meaningful */
     struct impairment impairment;
-    uint32_t touched[CAUSES];
+    uint32_t touched[CAUSES]; /* messages by why they did not simply arrive */
 };
 
 /* What the draws of one packet are for. */

@@ -1,5 +1,6 @@
 #include "simulator/selftest.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,11 +80,10 @@ static int make_request(const struct selftest_case *one, struct swarm_request *o
         options_defaults(one->algorithm->options, &base->elector.options);
     knobs_defaults(&base->elector.knobs);
     physics_defaults(&base->physics);
-    int rc = faults_parse(selftest_faults(one), base->kinds, &base->kind_count, error);
     const struct bug *bug = bug_of(one);
-    if (rc == 0 && bug && !check_find(slice_of(bug->check)))
-        rc = error_set(error, -1, "bug %s names the unknown check '%s'", bug->name, bug->check);
-    return rc;
+    if (bug && !check_find(slice_of(bug->check)))
+        return error_set(error, -EINVAL, "names the unknown check '%s'", bug->check);
+    return faults_parse(selftest_faults(one), base->kinds, &base->kind_count, error);
 }
 
 static bool caught(const struct sweep_outcome *outcome, const char *check)
@@ -121,25 +121,23 @@ static bool judge(const struct selftest_case *one, const struct sweep_outcome *r
     return true;
 }
 
-int selftest_run(const struct selftest_case *one, struct selftest_outcome *out, struct error *error)
+void selftest_run(const struct selftest_case *one, struct selftest_outcome *out)
 {
     struct swarm_request request;
-    int rc = make_request(one, &request, error);
+    struct error error;
+    int rc = make_request(one, &request, &error);
     bool decided = false;
     *out = (struct selftest_outcome){0};
     for (uint64_t i = 0; rc == 0 && !decided && i < one->seeds; i++) {
         struct sweep_outcome run;
-        rc = sweep_one(&request, one->first_seed + i, &run, error);
+        rc = sweep_one(&request, one->first_seed + i, &run, &error);
         decided = rc == 0 && judge(one, &run, out);
     }
-    if (rc < 0) {
-        error_prefix(error, "%s", one->algorithm->name);
-        return rc;
-    }
-    if (!decided) {
+    if (rc < 0)
+        (void)snprintf(out->reason, sizeof out->reason, "%s", error.text);
+    else if (!decided) {
         out->passed = one->bug == 0;
         (void)snprintf(out->reason, sizeof out->reason, "%s",
                        one->bug ? "escaped" : "never accused");
     }
-    return 0;
 }

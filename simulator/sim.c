@@ -11,10 +11,14 @@
 /* A cluster that has no leader by then goes into its faults without one. */
 #define START_TIMEOUTS 20u
 
-static uint64_t recover_within(const struct sim_config *config)
+/* What the cluster is given to work again after the heal, and one timeout so that it can be seen to
+ * have failed. */
+static uint64_t recovery_ns(const struct sim_config *config)
 {
     const struct knobs *knobs = &config->elector.knobs;
-    return knobs->recover_within ? knobs->recover_within : 10 * knobs->election_timeout_max;
+    uint64_t bound =
+        knobs->recover_within ? knobs->recover_within : 10 * knobs->election_timeout_max;
+    return bound + 2 * knobs->election_timeout_max;
 }
 
 /* --- the header --- */
@@ -131,8 +135,8 @@ static void run_phases(struct sim_world *world)
     sim_world_phase(world, "heal");
     sim_world_heal(world);
     run_until(world, is_quiet, ENGINE_ANSWER_NS);
-    run_for(world, recover_within(config));
     sim_world_phase(world, "final");
+    run_for(world, recovery_ns(config));
     sim_world_clients_stop(world);
     run_until(world, sim_world_clients_idle, knobs->request_timeout + LOOK_EVERY_NS);
     sim_world_phase(world, "end");

@@ -39,6 +39,15 @@ static bool coin(struct random *random)
     return random_chance(random, PPM_ONE / 2);
 }
 
+/* Three digits are enough, and can be read and typed. */
+static uint64_t tidy(uint64_t ns)
+{
+    uint64_t unit = 1;
+    while (ns / unit >= 1000)
+        unit *= 10;
+    return ns / unit * unit;
+}
+
 /* Log-uniform: as likely between 1 and 2 ms as between 10 and 20. */
 static uint64_t drawn_scale(struct random *random, uint64_t low, uint64_t high)
 {
@@ -48,7 +57,7 @@ static uint64_t drawn_scale(struct random *random, uint64_t low, uint64_t high)
         octaves++;
     uint64_t from = low << random_below(random, octaves + 1);
     uint64_t to = from * 2 < high ? from * 2 : high;
-    return random_between(random, from, to > from ? to : from);
+    return tidy(random_between(random, from, to > from ? to : from));
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -69,9 +78,9 @@ static void draw_timeouts(struct random *random, uint64_t mask, struct knobs *kn
             given(mask, KNOB(election_timeout_max)) ? knobs->election_timeout_max / 2 : min_ns;
     if (!given(mask, KNOB(election_timeout_max)))
         knobs->election_timeout_max =
-            knobs->election_timeout_min + knobs->election_timeout_min / PPM_ONE * spread_ppm;
+            tidy(knobs->election_timeout_min + knobs->election_timeout_min / PPM_ONE * spread_ppm);
     if (!given(mask, KNOB(heartbeat)))
-        knobs->heartbeat = knobs->election_timeout_min / beats;
+        knobs->heartbeat = tidy(knobs->election_timeout_min / beats);
     else if (knobs->election_timeout_min < 2 * knobs->heartbeat)
         knobs->election_timeout_min = knobs->election_timeout_max = 2 * knobs->heartbeat;
 }
@@ -113,11 +122,11 @@ static void draw_speed(struct random *random, uint64_t mask, const struct knobs 
     if (!given(mask, PHYSIC(latency_max)))
         physics->latency_max = given(mask, PHYSIC(latency_min)) ? physics->latency_min : latency;
     if (!given(mask, PHYSIC(latency_min)))
-        physics->latency_min = physics->latency_max / part;
+        physics->latency_min = tidy(physics->latency_max / part);
     if (!given(mask, PHYSIC(fsync_max)))
         physics->fsync_max = given(mask, PHYSIC(fsync_min)) ? physics->fsync_min : fsync;
     if (!given(mask, PHYSIC(fsync_min)))
-        physics->fsync_min = physics->fsync_max / part;
+        physics->fsync_min = tidy(physics->fsync_max / part);
 }
 
 static void draw_physics(struct random *random, uint64_t mask, struct sim_config *config)
@@ -127,8 +136,8 @@ static void draw_physics(struct random *random, uint64_t mask, struct sim_config
     bool in_order = coin(random);
     uint64_t power_loss = coin(random) ? PPM_ONE / 2 : 0;
     uint64_t bound = drift_bound(config);
-    uint64_t drift = coin(random) ? random_between(random, 0, bound) : 0;
-    uint64_t spread = random_between(random, 0, 100 * NS_PER_MS);
+    uint64_t drift = coin(random) ? tidy(random_between(random, 0, bound)) : 0;
+    uint64_t spread = tidy(random_between(random, 0, 100 * NS_PER_MS));
     if (!given(mask, PHYSIC(in_order)))
         physics->in_order = in_order;
     if (!given(mask, PHYSIC(power_loss)))
@@ -153,7 +162,7 @@ static void draw_kinds(struct random *random, const struct sim_config *base, str
 static void draw_rates(struct random *random, const struct sim_config *base, struct sim_config *out)
 {
     out->fault_every_ns =
-        random_between(random, base->fault_every_ns / 2, 2 * base->fault_every_ns);
+        tidy(random_between(random, base->fault_every_ns / 2, 2 * base->fault_every_ns));
     if (base->clients)
         out->clients = (uint32_t)random_between(random, 1, base->clients);
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -208,8 +209,8 @@ static struct child_link *link_new(struct child *child, int in, int out)
 
 /* --- start --- */
 
-/* Pipe ends: of the child 0 and 3, ours 1 and 2; 4 and 5 carry the errno of a failed exec. */
-enum { CHILD_IN, OUR_IN, OUR_OUT, CHILD_OUT, FAILURE_READ, FAILURE_WRITE, PIPE_ENDS };
+/* Pipe ends: the child's stdin and ours of it, ours of its stdout and the child's. */
+enum { CHILD_IN, OUR_IN, OUR_OUT, CHILD_OUT, PIPE_ENDS };
 
 static void close_ends(int ends[PIPE_ENDS])
 {
@@ -231,53 +232,40 @@ static int open_ends(int ends[PIPE_ENDS], struct error *error)
     return 0;
 }
 
-static int become_child(const struct child *child, const int ends[PIPE_ENDS], int log)
+static int become_child(const struct child *child, const int ends[PIPE_ENDS])
 {
     sigset_t none;
     (void)sigemptyset(&none);
     if (child->netns >= 0 && setns(child->netns, CLONE_NEWNET) < 0)
-        return errno;
+        return -1;
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
-        return errno;
+        return -1;
     (void)setsid();                        /* cannot fail: a fresh child leads no group */
     (void)setpriority(PRIO_PROCESS, 0, 0); /* not ours; lowering is always allowed */
     (void)signal(SIGPIPE, SIG_DFL);
-    if (dup2(ends[CHILD_IN], STDIN_FILENO) < 0 || dup2(ends[CHILD_OUT], STDOUT_FILENO) < 0 ||
-        dup2(log, STDERR_FILENO) < 0)
-        return errno;
+    if (dup2(ends[CHILD_IN], STDIN_FILENO) < 0 || dup2(ends[CHILD_OUT], STDOUT_FILENO) < 0)
+        return -1;
     /* Whatever our own caller left open is not the child's either. */
-    return close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? errno : 0;
+    return close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
 }
 
+/* A failure is told like any of the program's own: a line in its log and exit status 3. Waiting for
+ * the exec here instead would make starting many take as long as all of them together. */
 static _Noreturn void exec_child(const struct child *child, const char *const *argv,
                                  const int ends[PIPE_ENDS], int log)
 {
-    int code = become_child(child, ends, log);
-    if (code == 0) {
-        /* execv promises not to change what its type forgets to call constant. */
-        union {
-            const char *const *constant;
-            char *const *plain;
-        } arguments = {argv};
+    /* execv promises not to change what its type forgets to call constant. */
+    union {
+        const char *const *constant;
+        char *const *plain;
+    } arguments = {argv};
+    if (dup2(log, STDERR_FILENO) >= 0 && become_child(child, ends) == 0)
         (void)execv(child->program, arguments.plain);
-        code = errno;
-    }
-    (void)!write(ends[FAILURE_WRITE], &code, sizeof code); /* then nobody listens any more */
+    (void)dprintf(STDERR_FILENO, "%s: %s\n", child->program, strerror(errno));
     _exit(EXIT_HARNESS);
 }
 
-/* The errno of an exec that failed, 0 when it succeeded: then the pipe closes without a word. */
-static int exec_failure(int fd)
-{
-    int code = 0;
-    ssize_t got;
-    do
-        got = read(fd, &code, sizeof code);
-    while (got < 0 && errno == EINTR);
-    return got == sizeof code ? code : 0;
-}
-
-static int fork_child(struct child *child, const char *const *argv, int ends[PIPE_ENDS],
+static int fork_child(struct child *child, const char *const *argv, const int ends[PIPE_ENDS],
                       struct error *error)
 {
     int log = open(child->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -290,13 +278,6 @@ static int fork_child(struct child *child, const char *const *argv, int ends[PIP
     (void)close(log); /* ours wrote nothing */
     if (pid < 0)
         return error_set(error, -code, "fork: %s", strerror(code));
-    (void)close(ends[FAILURE_WRITE]);
-    ends[FAILURE_WRITE] = -1;
-    code = exec_failure(ends[FAILURE_READ]);
-    if (code != 0) {
-        (void)waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED); /* on its way out */
-        return error_set(error, -code, "%s: %s", child->program, strerror(code));
-    }
     child->pid = pid;
     return 0;
 }

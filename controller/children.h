@@ -81,7 +81,8 @@ void children_read(struct children *children);
 void children_close(struct children *children);
 
 /* Start the next incarnation with `argv` (its [0] is the name shown, NULL-terminated). -errno: it
- * does not run and `error` says why (no such program, no more processes). */
+ * does not run and `error` says why (no more processes). A program that cannot be executed shows as
+ * an end with status 3 and a line in the log. */
 int child_start(struct child *child, const char *const *argv, struct error *error);
 
 /* Never blocks; what a stopped child does not read is kept. Nothing happens when it is not running.

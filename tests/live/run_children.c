@@ -154,6 +154,14 @@ static void start(struct bench *bench, const char *const *argv)
     assert_int_equal(rc, 0);
 }
 
+static void read_log(const struct bench *bench, char *line, int room)
+{
+    FILE *log = fopen(bench->log, "r");
+    assert_non_null(log);
+    assert_non_null(fgets(line, room, log));
+    (void)fclose(log);
+}
+
 static void test_says_and_ends(void **state)
 {
     struct bench *bench = *state;
@@ -169,10 +177,7 @@ static void test_says_and_ends(void **state)
     assert_int_equal(bench->seen.end.status, 0);
     assert_int_equal(bench->seen.end.signal, 0);
     char line[32] = "";
-    FILE *log = fopen(bench->log, "r");
-    assert_non_null(log);
-    (void)fgets(line, sizeof line, log);
-    (void)fclose(log);
+    read_log(bench, line, sizeof line);
     assert_string_equal(line, "first words\n");
 }
 
@@ -289,16 +294,30 @@ static void test_garbage(void **state)
     assert_string_not_equal(bench->seen.error.text, "");
 }
 
-static void test_cannot_start(void **state)
+static void test_cannot_execute(void **state)
+{
+    struct bench *bench = *state;
+    char line[512] = "";
+    free(bench->child->program);
+    bench->child->program = must_copy(HELPERS_FOLDER "/no-such-program");
+    start(bench, WORDS("ready"));
+    wait_for(bench, &bench->seen.ended, 1);
+    assert_int_equal(bench->seen.end.by, BY_ITSELF);
+    assert_int_equal(bench->seen.end.status, EXIT_HARNESS);
+    read_log(bench, line, sizeof line);
+    assert_string_equal(line, HELPERS_FOLDER "/no-such-program: No such file or directory\n");
+}
+
+static void test_cannot_log(void **state)
 {
     struct bench *bench = *state;
     struct error error = {.text = ""};
-    struct child *absent =
-        children_add(bench->children, 2, HELPERS_FOLDER "/no-such-program", bench->log, -1);
-    assert_int_equal(child_start(absent, WORDS("ready"), &error), -ENOENT);
-    assert_non_null(strstr(error.text, "start n2: " HELPERS_FOLDER "/no-such-program: No such"));
-    assert_int_equal(absent->pid, 0);
-    assert_int_equal(absent->incarnation, 0);
+    struct child *child =
+        children_add(bench->children, 2, HELPERS_FOLDER "/live_child", "/proc/none", -1);
+    assert_true(child_start(child, WORDS("ready"), &error) < 0);
+    assert_int_equal(strncmp(error.text, "start n2: open /proc/none: ", 27), 0);
+    assert_int_equal(child->pid, 0);
+    assert_int_equal(child->incarnation, 0);
 }
 
 /* Closing with everybody alive leaves nobody: teardown() would find open handles. */
@@ -319,9 +338,11 @@ static void test_close_kills(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LIVE(test_says_and_ends),    LIVE(test_last_words_before_end), LIVE(test_authors_of_ends),
-        LIVE(test_pause_and_resume), LIVE(test_stopped_takes_no_time), LIVE(test_garbage),
-        LIVE(test_cannot_start),     LIVE(test_close_kills),
+        LIVE(test_says_and_ends),         LIVE(test_last_words_before_end),
+        LIVE(test_authors_of_ends),       LIVE(test_pause_and_resume),
+        LIVE(test_stopped_takes_no_time), LIVE(test_garbage),
+        LIVE(test_cannot_execute),        LIVE(test_cannot_log),
+        LIVE(test_close_kills),
     };
     (void)signal(SIGPIPE, SIG_IGN); /* as in coup */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
@@ -142,34 +143,60 @@ static void writer_free(struct history_writer *writer)
     free(writer);
 }
 
+/* A history's name appears with its header already behind it: whoever is killed while it begins
+ * leaves no file that cannot be read. `*ret_beginning` is the name until then; owned. */
+static int open_beginning(const char *path, char **ret_beginning, struct error *error)
+{
+    struct text name = {0};
+    int code = access(path, F_OK) == 0 ? EEXIST : 0;
+    int descriptor = -1;
+    text_add(&name, "%s.new", path);
+    if (code == 0) {
+        descriptor = open(text_string(&name), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+        code = descriptor < 0 ? errno : 0;
+    }
+    if (code != 0) {
+        text_release(&name);
+        (void)error_usage(error, "create %s: %s", path, strerror(code));
+        return -code;
+    }
+    *ret_beginning = name.at;
+    return descriptor;
+}
+
+static int rename_beginning(const char *beginning, const char *path, struct error *error)
+{
+    if (rename(beginning, path) < 0)
+        return error_set(error, -errno, "create %s: %s", path, strerror(errno));
+    return 0;
+}
+
 int history_create(const char *path, const struct history_header *header,
                    struct history_writer **out, struct error *error)
 {
-    int descriptor = -1;
-    if (path) {
-        descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-        if (descriptor < 0) {
-            int code = errno;
-            (void)error_usage(error, "create %s: %s", path, strerror(code));
-            return -code;
-        }
-    }
+    char *beginning = NULL;
+    int descriptor = path ? open_beginning(path, &beginning, error) : -1;
+    if (path && descriptor < 0)
+        return descriptor;
     struct history_writer *writer = must_alloc(1, sizeof *writer);
     writer->descriptor = descriptor;
     writer->path = path ? must_copy(path) : NULL;
     writer->packer = ZSTD_createCCtx();
     int rc = writer->packer ? write_beginning(writer, header, error)
                             : error_set(error, -ENOMEM, "out of memory");
+    if (rc == 0 && path)
+        rc = rename_beginning(beginning, path, error);
     if (rc < 0) {
         if (path) {
-            (void)unlink(path); /* ours alone, and without a header of no use */
+            (void)unlink(beginning); /* ours alone, and without a header of no use */
             (void)close(descriptor);
         }
         writer_free(writer);
-        return rc;
+    } else {
+        *out = writer;
     }
-    *out = writer;
-    return 0;
+    free(beginning);
+    return rc;
 }
 
 int history_flush(struct history_writer *writer, struct error *error)

@@ -20,6 +20,7 @@
 
 #include "base/text.h"
 #include "controller/programs.h"
+#include "controller/sandbox.h"
 
 /* Run `attempt` in a child that may enter namespaces; it returns 0 or a positive errno. */
 static int in_child(int (*attempt)(void))
@@ -103,43 +104,12 @@ static int raise_priority(void)
     return setpriority(PRIO_PROCESS, 0, -5) == 0 ? 0 : errno;
 }
 
-/* True if the file holds exactly `value` (and a newline). */
-static bool file_says(const char *path, const char *value)
-{
-    char content[16] = "";
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return false;
-    bool same = fgets(content, sizeof content, file) && strcspn(content, "\n") == strlen(value) &&
-                strncmp(content, value, strlen(value)) == 0;
-    (void)fclose(file); /* read only */
-    return same;
-}
-
-static const char *user_namespace_fix(void)
-{
-    static const struct {
-        const char *path, *value, *fix;
-    } switches[] = {
-        {"/proc/sys/kernel/unprivileged_userns_clone", "0",
-         "sudo sysctl -w kernel.unprivileged_userns_clone=1"},
-        {"/proc/sys/user/max_user_namespaces", "0",
-         "sudo sysctl -w user.max_user_namespaces=10000"},
-        {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
-         "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
-    };
-    for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++)
-        if (file_says(switches[i].path, switches[i].value))
-            return switches[i].fix;
-    return geteuid() == 0 ? NULL : "run coup as root";
-}
-
 static int probe_namespaces(struct error *error, const char **ret_fix)
 {
     int rc = in_child(enter_namespaces);
     if (rc == 0)
         return 0;
-    *ret_fix = user_namespace_fix();
+    *ret_fix = sandbox_fix();
     return error_set(error, -rc, "%s namespaces cannot be created: %s",
                      geteuid() == 0 ? "PID, mount, network and IPC" : "unprivileged user",
                      strerror(rc));

@@ -49,36 +49,35 @@ static long read_setting(const char *path)
     return length > 0 ? strtol(text, NULL, 10) : -1;
 }
 
-/* Settings by which distributions forbid what we need, and what lifts them. */
-static const struct {
-    const char *path;
-    long forbidding;
-    const char *fix;
-} settings[] = {
-    {"/proc/sys/kernel/unprivileged_userns_clone", 0,
-     "sysctl -w kernel.unprivileged_userns_clone=1"},
-    {"/proc/sys/user/max_user_namespaces", 0, "sysctl -w user.max_user_namespaces=10000"},
-    {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 1,
-     "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
-};
+const char *sandbox_fix(void)
+{
+    /* Settings by which distributions forbid what we need, and what lifts them. */
+    static const struct {
+        const char *path;
+        long forbidding;
+        const char *fix;
+    } settings[] = {
+        {"/proc/sys/kernel/unprivileged_userns_clone", 0,
+         "sudo sysctl -w kernel.unprivileged_userns_clone=1"},
+        {"/proc/sys/user/max_user_namespaces", 0, "sudo sysctl -w user.max_user_namespaces=10000"},
+        {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 1,
+         "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (read_setting(settings[i].path) == settings[i].forbidding)
+            return settings[i].fix;
+    return geteuid() == 0 ? NULL : "run coup as root";
+}
 
 static int refused(struct error *error, const char *what, int code)
 {
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (read_setting(settings[i].path) == settings[i].forbidding)
-            return error_set(error, -code, "%s: %s (as root: %s; or run coup as root)", what,
-                             strerror(code), settings[i].fix);
+    const char *fix = sandbox_fix();
     if (code == ENOSPC)
-        return error_set(error, -code,
-                         "%s: too many namespaces exist (as root: sysctl -w "
-                         "user.max_user_namespaces=100000)",
-                         what);
-    if (code == EPERM || code == EACCES)
-        return error_set(error, -code,
-                         "%s: %s (a container's seccomp or AppArmor profile forbids it; run the "
-                         "container with --privileged, or coup outside of it)",
-                         what, strerror(code));
-    return error_set(error, -code, "%s: %s", what, strerror(code));
+        fix = "sudo sysctl -w user.max_user_namespaces=100000"; /* so many exist already */
+    else if (!fix && (code == EPERM || code == EACCES))
+        fix = "a container forbids it: run it with --privileged, or coup outside of it";
+    return error_set(error, -code, "%s: %s%s%s%s", what, strerror(code), fix ? " (" : "",
+                     fix ? fix : "", fix ? ")" : "");
 }
 
 static int write_file(const char *path, const char *text, struct error *error)

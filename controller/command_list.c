@@ -66,7 +66,8 @@ static void list_bugs(struct grid *grid)
     for (uint32_t i = 0; algorithms[i]; i++)
         for (const struct bug *bug = algorithms[i]->bugs; bug && bug->name; bug++) {
             grid_row(grid, 0);
-            grid_cell(grid, "%s:bug=%s", algorithms[i]->name, bug->name);
+            grid_cell(grid, "%s:%s%sbug=%s", algorithms[i]->name, bug->options,
+                      *bug->options ? "," : "", bug->name);
             grid_cell(grid, "%s", bug->check);
             grid_cell(grid, "%s", bug->faults);
             grid_cell(grid, "%s", bug->summary);

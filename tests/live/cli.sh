@@ -17,7 +17,7 @@ for command in check show convert list doctor bench "bench history"; do
     says "^Usage: coup $command"
 done
 expect 0 "$COUP" --manual
-diff -u "$tests/../docs/coup.1.md" "$work/out" || complain "docs/coup.1.md is not what coup --manual prints"
+diff -u "$tests/../docs/coup.1.md" "$work/out" || complain "docs/coup.1.md is not what coup prints: coup --manual >docs/coup.1.md"
 
 # Lists: every one as a table and as JSON.
 for list in algorithms faults checks knobs bugs; do

@@ -81,12 +81,33 @@ static void test_knobs_name_the_inequality_that_fails(void **state)
     assert_int_equal(knobs.heartbeat, 75 * NS_PER_MS);
 }
 
+/* What the header says of the knobs sets them as they were. */
+static void test_knobs_are_read_back(void **state)
+{
+    (void)state;
+    struct knobs knobs, back;
+    struct text text = {0};
+    knobs_defaults(&knobs);
+    knobs_format(&knobs, true, &text);
+    assert_string_equal(text_string(&text), "");
+    assert_int_equal(knobs_parse("registers=9,election-timeout-max=1.5s", &knobs, NULL), 0);
+    knobs_format(&knobs, true, &text);
+    assert_string_equal(text_string(&text), "election-timeout-max=1500ms,registers=9");
+    text_clear(&text);
+    knobs_format(&knobs, false, &text);
+    knobs_defaults(&back);
+    assert_int_equal(knobs_parse(text_string(&text), &back, NULL), 0);
+    assert_memory_equal(&knobs, &back, sizeof back);
+    text_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip_and_refusals),
         cmocka_unit_test(test_a_refused_list_changes_nothing),
         cmocka_unit_test(test_knobs_name_the_inequality_that_fails),
+        cmocka_unit_test(test_knobs_are_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

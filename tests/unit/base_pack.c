@@ -54,8 +54,8 @@ static bool same(struct pack_reader *reader, const msgpack_object *object)
     return good;
 }
 
-/* msgpack-c believes any 32-bit count and allocates gigabytes for it: not asked about those that the
- * cursor refuses. */
+/* msgpack-c believes any 32-bit count and allocates gigabytes for it: not asked about those that
+ * the cursor refuses. */
 static bool may_ask(const uint8_t *bytes, size_t length)
 {
     return !memchr(bytes, 0xdd, length) && !memchr(bytes, 0xdf, length);

@@ -5,10 +5,10 @@
  *   {"index":0,"time":...,"node_time":...,"process":"n1","type":"info","f":"lead","value":{...}}
  *   {"end":{"events":1,"verdict":{...}}}
  *
- * Reading is history_open()'s, which tells the two forms apart by themselves. Going from one form
- * to the other and back yields the same bytes. The last line is to JSON lines what the closing
- * record is to the file: without it the history is taken for cut off, and a copy of it says so
- * again. */
+ * Reading is history_open()'s, which tells the two forms apart by their first byte. Lines that went
+ * through a file come back byte for byte; a file that went through lines holds the same, in blocks
+ * that may be cut elsewhere. The last line is to JSON lines what the closing record is to the file:
+ * without it the history is taken for cut off, and a copy of it says so again. */
 #ifndef COUP_HISTORIES_JSONL_H
 #define COUP_HISTORIES_JSONL_H
 

@@ -208,6 +208,18 @@ bool cluster_linked(const struct cluster *cluster, uint32_t a, uint32_t b)
     return !cut(cluster, a, b) && !cut(cluster, b, a);
 }
 
+bool cluster_central(const struct cluster *cluster, uint32_t id)
+{
+    uint32_t linked = 0;
+    if (!cluster_runs(cluster, id))
+        return false;
+    if (cluster->cut_count == 0)
+        return true;
+    for (uint32_t other = 1; other <= cluster->nodes; other++)
+        linked += other == id || cluster_linked(cluster, id, other);
+    return linked >= cluster->majority;
+}
+
 bool cluster_undisturbed(const struct cluster *cluster)
 {
     return cluster->disturb_count == 0 && cluster->helpers_down == 0;

@@ -54,6 +54,8 @@ struct member *cluster_member(const struct cluster *cluster, uint32_t process);
 bool cluster_runs(const struct cluster *cluster, uint32_t id);
 /* Nothing is cut between the two, either way. */
 bool cluster_linked(const struct cluster *cluster, uint32_t a, uint32_t b);
+/* Runs and is linked with a majority, itself included: what a leader needs to be of use. */
+bool cluster_central(const struct cluster *cluster, uint32_t id);
 /* Nothing is slowed or lost now and then, and the harness' own processes run. */
 bool cluster_undisturbed(const struct cluster *cluster);
 

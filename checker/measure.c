@@ -111,26 +111,12 @@ static void lose_leader(struct measurer *measurer, uint64_t time_ns)
     };
 }
 
-/* Whether the leader runs and reaches a majority, itself included. */
-static bool leader_works(const struct measurer *measurer)
-{
-    const struct cluster *cluster = &measurer->cluster;
-    uint32_t reached = 0;
-    if (!cluster_runs(cluster, measurer->leader))
-        return false;
-    if (cluster->cut_count == 0)
-        return true;
-    for (uint32_t id = 1; id <= cluster->nodes; id++)
-        reached += id == measurer->leader || cluster_linked(cluster, measurer->leader, id);
-    return reached >= cluster->majority;
-}
-
 /* A fault may take the leader, its heal may give it back before anybody else was elected. */
 static void on_change(struct measurer *measurer, const struct change *change)
 {
     if (measurer->leader == 0)
         return;
-    if (!leader_works(measurer))
+    if (!cluster_central(&measurer->cluster, measurer->leader))
         lose_leader(measurer, change->begin_ns);
     else if (measurer->leads[measurer->leader])
         measurer->lost = false;

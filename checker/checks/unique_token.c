@@ -4,8 +4,10 @@
  * Without a coordinator a grant takes time: it begins when the node stands for election and is
  * complete when it claims to lead. Only grants that do not overlap are compared, for a candidate
  * that was paused over its own election rightly claims the smaller token late. A coordinator's
- * grant is one moment. Ordering is judged at the end, because recording order may lag: sort by
- * completion, keep the largest token complete so far, and hold every beginning against it. */
+ * grants are moments in its own stream.
+ *
+ * Between nodes order is judged at the end, because recording may lag: sort by completion, keep the
+ * largest token complete so far, and hold every beginning against it. */
 #include "checker/check.h"
 
 #include <inttypes.h>
@@ -16,13 +18,15 @@
 #include "checker/words.h"
 
 struct grant {
-    uint64_t begin_ns, end_ns, index, token;
+    uint64_t begin_ns, end_ns, index, token; /* token 0: none */
     uint32_t holder;
     uint32_t incarnation; /* of the holder, counted by its spawns */
     bool timed;           /* its beginning is known */
 };
 
-struct candidate {
+/* A stream of grants whose order is exact: a node's own, or the coordinator's. */
+struct grantee {
+    struct grant largest;
     uint64_t since_ns;
     uint32_t incarnation;
     bool standing;
@@ -32,8 +36,8 @@ struct unique_token {
     uint32_t nodes;
     bool service; /* the coordinator's grants count, claims only repeat them */
     uint64_t uncertainty_ns;
-    struct candidate *candidates; /* by node id */
-    struct table tokens;          /* token -> struct grant, the first with it */
+    struct grantee *grantees; /* by node id; 0: the coordinator */
+    struct table tokens;      /* token -> struct grant, the first with it */
     struct grant *grants;
     uint32_t count, capacity;
 };
@@ -44,7 +48,7 @@ static void begin(void *state, const struct history_header *header)
     check->nodes = header->nodes;
     check->service = header->traits & 1u << TRAIT_SERVICE;
     check->uncertainty_ns = header->clock_uncertainty_ns;
-    check->candidates = must_alloc(header->nodes + 1, sizeof *check->candidates);
+    check->grantees = must_alloc(header->nodes + 1, sizeof *check->grantees);
     table_init(&check->tokens, sizeof(struct grant));
 }
 
@@ -61,73 +65,89 @@ static void report_twice(const struct grant *first, const struct grant *second,
                     word_apart(&words, first->end_ns, second->end_ns));
 }
 
+static void report_order(const struct grant *before, const struct grant *after,
+                         struct finding *finding)
+{
+    struct words words = {0};
+    finding_invalid(finding, (uint64_t[]){before->index, after->index}, 2,
+                    "%s got token %" PRIu64 " at %s, although %s had got the larger %" PRIu64
+                    " by %s, %s before that election began",
+                    word_process(&words, after->holder), after->token,
+                    word_time(&words, after->end_ns), word_process(&words, before->holder),
+                    before->token, word_time(&words, before->end_ns),
+                    word_apart(&words, before->end_ns, after->begin_ns));
+}
+
 /* A node may say again that it leads: same holder, same incarnation, same grant. */
-static void add_grant(struct unique_token *check, struct grant grant, struct finding *finding)
+static void add_grant(struct unique_token *check, struct grantee *grantee,
+                      const struct grant *grant, struct finding *finding)
 {
     bool fresh;
-    struct grant *first = table_put(&check->tokens, grant.token, 0, &fresh);
-    bool again = !fresh && first->holder == grant.holder && first->incarnation == grant.incarnation;
-    if (again && !check->service)
+    struct grant *first = table_put(&check->tokens, grant->token, 0, &fresh);
+    bool same = first->holder == grant->holder && first->incarnation == grant->incarnation;
+    if (!fresh && (!same || check->service))
+        report_twice(first, grant, finding);
+    if (!fresh)
         return;
-    if (!fresh) {
-        report_twice(first, &grant, finding);
+    *first = *grant;
+    if (grant->timed && grant->token < grantee->largest.token)
+        report_order(&grantee->largest, grant, finding);
+    if (grant->token > grantee->largest.token)
+        grantee->largest = *grant;
+    if (check->service)
         return;
-    }
-    *first = grant;
     if (check->count == check->capacity) {
         check->capacity = check->capacity ? check->capacity * 2 : 64;
         check->grants = must_grow(check->grants, check->capacity, sizeof *check->grants);
     }
-    check->grants[check->count++] = grant;
+    check->grants[check->count++] = *grant;
 }
 
-static void on_claim(struct unique_token *check, const struct event *event, struct finding *finding)
+static void on_claim(struct unique_token *check, const struct event *event, struct grantee *grantee,
+                     struct finding *finding)
 {
-    struct candidate *candidate = &check->candidates[process_index(event->process)];
-    uint64_t token = event_number(event, FIELD_TOKEN);
-    struct grant grant = {.begin_ns = candidate->since_ns,
+    struct grant grant = {.begin_ns = grantee->since_ns,
                           .end_ns = event->time_ns,
                           .index = event->index,
-                          .token = token,
+                          .token = event_number(event, FIELD_TOKEN),
                           .holder = event->process,
-                          .incarnation = candidate->incarnation,
-                          .timed = candidate->standing};
-    candidate->standing = false;
-    if (token)
-        add_grant(check, grant, finding);
+                          .incarnation = grantee->incarnation,
+                          .timed = grantee->standing};
+    grantee->standing = false;
+    if (grant.token)
+        add_grant(check, grantee, &grant, finding);
 }
 
-static void on_node(struct unique_token *check, const struct event *event, struct finding *finding)
+static void on_grant(struct unique_token *check, const struct event *event, struct finding *finding)
 {
-    uint32_t id = process_index(event->process);
-    if (process_kind(event->process) != PROCESS_NODE || id > check->nodes)
-        return;
-    struct candidate *candidate = &check->candidates[id];
-    if (event->f == F_SPAWN) {
-        candidate->incarnation++;
-        candidate->standing = false;
-    } else if (event->f == F_CAMPAIGN) {
-        candidate->standing = true;
-        candidate->since_ns = event->time_ns;
-    } else if (!check->service) {
-        on_claim(check, event, finding);
-    }
+    struct grant grant = {.begin_ns = event->time_ns,
+                          .end_ns = event->time_ns,
+                          .index = event->index,
+                          .token = event_number(event, FIELD_TOKEN),
+                          .holder = (uint32_t)event_number(event, FIELD_HOLDER),
+                          .timed = true};
+    if (check->service && grant.token)
+        add_grant(check, &check->grantees[0], &grant, finding);
 }
 
 static void step(void *state, const struct event *event, struct finding *finding)
 {
     struct unique_token *check = state;
-    if (event->f != F_GRANT)
-        on_node(check, event, finding);
-    else if (event_number(event, FIELD_TOKEN))
-        add_grant(check,
-                  (struct grant){.begin_ns = event->time_ns,
-                                 .end_ns = event->time_ns,
-                                 .index = event->index,
-                                 .token = event_number(event, FIELD_TOKEN),
-                                 .holder = (uint32_t)event_number(event, FIELD_HOLDER),
-                                 .timed = true},
-                  finding);
+    uint32_t id = process_index(event->process);
+    if (event->f == F_GRANT) {
+        on_grant(check, event, finding);
+        return;
+    }
+    if (check->service || process_kind(event->process) != PROCESS_NODE || id > check->nodes)
+        return;
+    struct grantee *grantee = &check->grantees[id];
+    if (event->f == F_LEAD) {
+        on_claim(check, event, grantee, finding);
+        return;
+    }
+    grantee->standing = event->f == F_CAMPAIGN;
+    grantee->since_ns = event->time_ns;
+    grantee->incarnation += event->f == F_SPAWN;
 }
 
 static int by_end(const void *a, const void *b)
@@ -146,41 +166,37 @@ static int by_begin(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static void report_order(const struct unique_token *check, const struct grant *before,
+static void report_close(const struct unique_token *check, const struct grant *before,
                          const struct grant *after, struct finding *finding)
 {
     struct words words = {0};
-    uint64_t witness[2] = {before->index, after->index};
-    uint64_t gap_ns = after->begin_ns - before->end_ns;
-    if (before->holder != after->holder && gap_ns <= check->uncertainty_ns) {
-        if (check->uncertainty_ns)
-            finding_unknown(finding, witness, 2,
-                            "tokens %" PRIu64 " and %" PRIu64
-                            " were granted within the clocks' uncertainty of %s",
-                            before->token, after->token, word_span(&words, check->uncertainty_ns));
-        return;
-    }
-    finding_invalid(finding, witness, 2,
-                    "%s got token %" PRIu64 " at %s, although %s had got the larger %" PRIu64
-                    " by %s, %s before %s began",
-                    word_process(&words, after->holder), after->token,
-                    word_time(&words, after->end_ns), word_process(&words, before->holder),
-                    before->token, word_time(&words, before->end_ns), word_span(&words, gap_ns),
-                    word_process(&words, after->holder));
+    finding_unknown(
+        finding, (uint64_t[]){before->index, after->index}, 2,
+        "%s's token %" PRIu64 " and the smaller %" PRIu64 " of %s, %s later, are within "
+        "the clocks' uncertainty of %s",
+        word_process(&words, before->holder), before->token, after->token,
+        word_process(&words, after->holder), word_apart(&words, before->end_ns, after->begin_ns),
+        word_span(&words, check->uncertainty_ns));
 }
 
-/* `grants` by completion, `begun` the same by beginning: one merge of the two. */
+/* One merge of grants by completion with `begun`, the same by beginning. Complete is what was so
+ * `margin_ns` before. */
 static void sweep(const struct unique_token *check, const struct grant *const *begun,
-                  uint32_t begun_count, struct finding *finding)
+                  uint32_t begun_count, uint64_t margin_ns, struct finding *finding)
 {
     const struct grant *largest = NULL;
     uint32_t done = 0;
     for (uint32_t i = 0; i < begun_count; i++) {
-        for (; done < check->count && check->grants[done].end_ns < begun[i]->begin_ns; done++)
+        for (; done < check->count && check->grants[done].end_ns + margin_ns < begun[i]->begin_ns;
+             done++)
             if (!largest || check->grants[done].token > largest->token)
                 largest = &check->grants[done];
-        if (largest && largest->token > begun[i]->token)
-            report_order(check, largest, begun[i], finding);
+        if (!largest || largest->token < begun[i]->token || largest == begun[i])
+            continue;
+        if (margin_ns == check->uncertainty_ns)
+            report_order(largest, begun[i], finding);
+        else
+            report_close(check, largest, begun[i], finding);
     }
 }
 
@@ -197,10 +213,12 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
             begun[begun_count++] = &check->grants[i];
     if (begun_count)
         qsort(begun, begun_count, sizeof(struct grant *), by_begin);
-    sweep(check, begun, begun_count, finding);
+    sweep(check, begun, begun_count, check->uncertainty_ns, finding);
+    if (check->uncertainty_ns)
+        sweep(check, begun, begun_count, 0, finding);
     free(begun);
     free(check->grants);
-    free(check->candidates);
+    free(check->grantees);
     table_release(&check->tokens);
 }
 

@@ -119,7 +119,10 @@ static void on_accept(struct usable_leader *check, const struct event *event)
 {
     if (check->count)
         forgive(check, event->time_ns);
-    if (!check->watching || event->time_ns < check->now.begin_ns)
+    const struct member *holder =
+        cluster_member(&check->cluster, (uint32_t)event_number(event, FIELD_HOLDER));
+    if (!check->watching || event->time_ns < check->now.begin_ns || !holder ||
+        !cluster_central(&check->cluster, (uint32_t)(holder - check->cluster.members)))
         return;
     close_silence(check, event->time_ns, event->index);
     open_silence(check, event->time_ns, event->index);

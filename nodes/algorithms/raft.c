@@ -69,6 +69,7 @@ static void on_timeout_now(struct raft *raft, const struct message *message, uin
     raft_stand(raft, false, now_ns, output);
 }
 
+/* Section 3.3, but for a pre-vote: it asks about a term and never moves one (section 9.6). */
 static void follow_term(struct raft *raft, const struct message *message, uint64_t now_ns,
                         struct output *output)
 {
@@ -133,6 +134,7 @@ static void on_command(struct raft *raft, const struct input *input, struct outp
         break;
     case COMMAND_STAND:
         if (!leads && !raft_is_witness(raft)) {
+            raft_become_follower(raft, 0, "told to stand", now_ns, output);
             raft->transfer = true; /* as if asked to take over: section 3.10 */
             raft_stand(raft, false, now_ns, output);
         }

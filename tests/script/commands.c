@@ -10,14 +10,14 @@
 #define DELIVERIES_MAX 20000u
 #define RUN_LATENCY_NS NS_PER_MS
 
-/* deliver: until nothing moves; deliver FILTER: those queued now, once. */
+/* Until nothing moves that the filter names; answers to what was delivered included. */
 static int do_deliver(struct world *world, const struct words *words, struct error *error)
 {
     struct filter filter;
     int rc = read_filter(world, words, &filter, error);
     if (rc < 0)
         return rc;
-    uint32_t left = words->count == 1 ? DELIVERIES_MAX : world->queued;
+    uint32_t left = DELIVERIES_MAX;
     for (uint32_t at = 0; at < world->queued && left > 0; left--) {
         const struct message *message = &world->queue[at].message;
         if (filter_matches(&filter, message) && world_can_deliver(world, message))
@@ -25,7 +25,7 @@ static int do_deliver(struct world *world, const struct words *words, struct err
         else
             at++;
     }
-    if (words->count == 1 && left == 0)
+    if (left == 0)
         return error_set(error, -ELOOP, "%u messages and no end", DELIVERIES_MAX);
     return 0;
 }
@@ -162,7 +162,10 @@ static int run_node_command(struct world *world, const struct node_command *comm
 
 static int do_command(struct world *world, const struct words *words, struct error *error)
 {
-    static const char *const names[] = {"transfer", "resign", "force", NULL};
+    static const char *const names[] = {[COMMAND_TRANSFER] = "transfer",
+                                        [COMMAND_RESIGN] = "resign",
+                                        [COMMAND_STAND] = "stand",
+                                        [COMMAND_FORCE] = "force"};
     struct input input = {.type = INPUT_COMMAND};
     uint32_t id, target = 0;
     int rc = read_id(world, words->at[1], &id, error);
@@ -170,7 +173,7 @@ static int do_command(struct world *world, const struct words *words, struct err
         rc = read_id(world, words->at[3], &target, error);
     if (rc < 0)
         return rc;
-    for (uint32_t i = 0; names[i]; i++) {
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], words->at[2]) != 0)
             continue;
         input.command.type = (enum command_type)i;
@@ -178,7 +181,7 @@ static int do_command(struct world *world, const struct words *words, struct err
         world_input(world, id, &input);
         return 0;
     }
-    return error_usage(error, "unknown command '%s' (known: transfer, resign, force)",
+    return error_usage(error, "unknown command '%s' (known: transfer, resign, stand, force)",
                        words->at[2]);
 }
 

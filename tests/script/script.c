@@ -18,6 +18,7 @@ struct script {
     struct text rewritten;
     struct world world;
     struct text trace;
+    struct text past; /* the lines since `cluster`, for `again` */
 };
 
 static int read_file(const char *path, struct text *out)
@@ -92,12 +93,55 @@ static int finish_block(struct script *script, struct text *line, bool rewriting
     return rc;
 }
 
+/* A fresh world under the same trace. */
+static void reset_world(struct script *script)
+{
+    world_release(&script->world);
+    memset(&script->world, 0, sizeof script->world);
+    script->world.trace = &script->trace;
+}
+
+/* again ALGORITHM: the same cluster and commands, expectations left out, with another algorithm. So
+ * a planted bug is shown beside the honest code under one and the same schedule. */
+static int run_again(struct script *script, const char *algorithm, struct error *error)
+{
+    struct text line = {0};
+    int rc = script->past.length ? 0 : error_usage(error, "again: nothing came before");
+    reset_world(script);
+    for (const char *at = text_string(&script->past); rc == 0 && *at;) {
+        size_t length = strcspn(at, "\n"), name = strcspn(at, " \n");
+        text_clear(&line);
+        if (at == script->past.at) { /* cluster ALGORITHM ... */
+            size_t old = strcspn(at + name + 1, " \n");
+            text_add(&line, "cluster %s", algorithm);
+            text_add_bytes(&line, at + name + 1 + old, length - name - 1 - old);
+        } else {
+            text_add_bytes(&line, at, length);
+        }
+        text_add(&script->trace, "> %s\n", line.at);
+        rc = command_run(&script->world, line.at, error);
+        at += length + 1;
+    }
+    text_release(&line);
+    return rc;
+}
+
 static int run_line(struct script *script, const char *line)
 {
     struct error error = {0};
-    if (command_run(&script->world, line, &error) == 0)
-        return 0;
-    return complain(script, error.text);
+    int rc;
+    if (strncmp(line, "again ", 6) == 0) {
+        rc = run_again(script, line + 6, &error);
+        return rc < 0 ? complain(script, error.text) : 0;
+    }
+    if (strncmp(line, "cluster ", 8) == 0) {
+        reset_world(script);
+        text_clear(&script->past);
+    }
+    rc = command_run(&script->world, line, &error);
+    if (strncmp(line, "expect-", 7) != 0)
+        text_add(&script->past, "%s\n", line);
+    return rc < 0 ? complain(script, error.text) : 0;
 }
 
 static int run_script(struct script *script, bool rewriting)
@@ -145,6 +189,7 @@ int main(int argc, char **argv)
             rc = write_file(argv[1], &script->rewritten);
         world_release(&script->world);
     }
+    text_release(&script->past);
     text_release(&script->rewritten);
     text_release(&script->trace);
     text_release(&source);

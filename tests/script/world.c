@@ -28,6 +28,15 @@ int world_open(struct world *world, const char *algorithm, const struct elector_
     return 0;
 }
 
+static void free_ids(const struct message *message)
+{
+    union {
+        const uint32_t *read;
+        uint32_t *own;
+    } ids = {.read = message->ids}; /* the queue's copies are its own to free */
+    free(ids.own);
+}
+
 void world_release(struct world *world)
 {
     for (uint32_t i = 0; i < world->count; i++) {
@@ -35,7 +44,7 @@ void world_release(struct world *world)
         output_release(&world->nodes[i].output);
     }
     while (world->queued > 0)
-        world_drop(world, world->queued - 1);
+        free_ids(&world->queue[--world->queued].message);
     outbox_release(&world->outbox);
     text_release(&world->events);
 }
@@ -198,15 +207,6 @@ static struct message take(struct world *world, uint32_t at)
     memmove(&world->queue[at], &world->queue[at + 1],
             (world->queued - at) * sizeof world->queue[0]);
     return message;
-}
-
-static void free_ids(const struct message *message)
-{
-    union {
-        const uint32_t *read;
-        uint32_t *own;
-    } ids = {.read = message->ids}; /* the queue's copies are its own to free */
-    free(ids.own);
 }
 
 void world_drop(struct world *world, uint32_t at)

@@ -23,7 +23,7 @@ enum raft_option { RAFT_PREVOTE, RAFT_CHECKQUORUM, RAFT_STICKINESS };
 #define RAFT_BUGS(X)                                                                               \
     X(FORGET_VOTE, "forget-vote", "persist-before-send", "none", 1,                                \
       "the vote is not part of what is made durable (databendlabs/databend#1051)")                 \
-    X(FORGET_TERM, "forget-term", "term-monotonic", "kill", 10,                                    \
+    X(FORGET_TERM, "forget-term", "persist-before-send", "none", 1,                                \
       "nothing is made durable: a restart begins at term 0 again (Tencent/phxpaxos#145)")          \
     X(REPLY_BEFORE_PERSIST, "reply-before-persist", "persist-before-send", "none", 1,              \
       "the grant leaves before its record is durable (valkey-io/valkey#3887)")                     \
@@ -156,7 +156,7 @@ void raft_on_vote_request(struct raft *raft, const struct message *message, uint
 void raft_on_vote_reply(struct raft *raft, const struct message *message, uint64_t now_ns,
                         struct output *output);
 
-/* A vote request that may move nothing, because the leader is heard. */
+/* A vote request of a larger term that is to be ignored, because the leader is heard. */
 bool raft_disturbs(const struct raft *raft, const struct message *message, uint64_t now_ns);
 
 #endif

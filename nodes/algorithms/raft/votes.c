@@ -79,7 +79,7 @@ void raft_become_follower(struct raft *raft, uint32_t leader, const char *reason
     }
     if (leader != 0 && leader != raft->leader && raft_broken(raft, BUG_CLEAR_ON_LEADER))
         raft->durable.word[WORD_VOTE] = 0;
-    if (raft->role == ROLE_LEADER || leader != raft->leader)
+    if (reason && (raft->role == ROLE_LEADER || leader != raft->leader))
         output->step_reason = reason;
     raft->role = ROLE_FOLLOWER;
     raft->leader = leader;
@@ -198,12 +198,13 @@ void raft_on_election_wake(struct raft *raft, uint64_t now_ns, struct output *ou
     }
 }
 
-/* A pre-vote never moves a term, a vote request does not while the leader is heard (section 4.2.3),
- * unless the leader itself sent the candidate. */
+/* Section 4.2.3: while the leader is heard, a vote request moves no term, unless the leader itself
+ * sent the candidate. */
 bool raft_disturbs(const struct raft *raft, const struct message *message, uint64_t now_ns)
 {
     bool sticky = raft_enabled(raft, RAFT_STICKINESS) && !message->argument[0];
-    return message->kind == VOTE_REQUEST && sticky && leader_alive(raft, message->source, now_ns);
+    return message->kind == VOTE_REQUEST && message->term > raft_term(raft) && sticky &&
+           leader_alive(raft, message->source, now_ns);
 }
 
 void raft_on_prevote_request(struct raft *raft, const struct message *message, uint64_t now_ns,

@@ -56,6 +56,11 @@ static inline uint32_t peer_electable(const struct peer *peer)
     return peer->config.nodes - peer->config.witnesses;
 }
 
+static inline bool peer_is_witness(const struct peer *peer)
+{
+    return elector_is_witness(&peer->config, peer->config.id);
+}
+
 /* Source is filled in; everything else is as in `message`. */
 void peer_send(const struct peer *peer, uint32_t target, struct message message,
                struct output *output);

@@ -297,6 +297,8 @@ static void on_message(struct bully *bully, const struct message *message, uint6
 
 static void on_command(struct bully *bully, const struct input *input, struct output *output)
 {
+    if (input->command.type == COMMAND_FORCE && peer_is_witness(&bully->peer))
+        return;
     switch (input->command.type) {
     case COMMAND_RESIGN:
         if (bully->phase == LEADING)

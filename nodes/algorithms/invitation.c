@@ -291,6 +291,8 @@ static void on_message(struct invitation *self, const struct message *message, u
 
 static void on_command(struct invitation *self, const struct input *input, struct output *output)
 {
+    if (input->command.type == COMMAND_FORCE && peer_is_witness(&self->peer))
+        return;
     switch (input->command.type) {
     case COMMAND_RESIGN:
         if (self->phase == LEADING) {

@@ -240,6 +240,8 @@ static void on_message(struct paxos *paxos, const struct message *message, uint6
 
 static void on_command(struct paxos *paxos, const struct input *input, struct output *output)
 {
+    if (input->command.type == COMMAND_FORCE && peer_is_witness(&paxos->peer))
+        return;
     switch (input->command.type) {
     case COMMAND_RESIGN:
         if (paxos->phase == LEADING) {

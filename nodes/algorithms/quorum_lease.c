@@ -243,6 +243,8 @@ static void on_message(struct quorum_lease *self, const struct message *message,
 
 static void on_command(struct quorum_lease *self, const struct input *input, struct output *output)
 {
+    if (input->command.type == COMMAND_FORCE && peer_is_witness(&self->peer))
+        return;
     switch (input->command.type) {
     case COMMAND_RESIGN:
         if (self->phase == HOLDING) {

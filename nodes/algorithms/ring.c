@@ -100,6 +100,8 @@ static uint32_t after(const struct ring *ring, uint32_t id)
 static void send_forward(struct ring *ring, uint64_t now_ns, struct output *output)
 {
     struct message message = ring->forward.message;
+    if (message.target == ring->peer.config.id)
+        return; /* a ring of one */
     uint32_t *copy = output_ids(output, message.id_count);
     memcpy(copy, ring->ids, message.id_count * sizeof copy[0]);
     message.ids = copy;
@@ -261,8 +263,9 @@ static void on_coordinator(struct ring *ring, const struct message *message, uin
         came_round(ring, message, now_ns, output);
         return;
     }
-    if (message->term < peer_term(&ring->peer) ||
-        message->argument[ARGUMENT_HOPS] >= 2 * config->nodes)
+    /* Epochs begin at 1. */
+    if (message->term == 0 || message->term < peer_term(&ring->peer) ||
+        message->id_count >= config->nodes || message->argument[ARGUMENT_HOPS] >= 2 * config->nodes)
         return;
     bool join = true;
     rest(ring, now_ns, "an announcement", output);
@@ -309,7 +312,9 @@ static void on_message(struct ring *ring, const struct message *message, uint64_
     bool forwarded = message->kind == ELECTION || message->kind == COORDINATOR;
     bool names = forwarded || message->kind == ELECTED;
     uint64_t number = message->argument[ARGUMENT_FORWARD], who = message->argument[ARGUMENT_WHO];
-    if (names && (who == 0 || who > ring->peer.config.nodes))
+    uint32_t limit =
+        message->kind == ELECTION ? ring->peer.config.nodes : peer_electable(&ring->peer);
+    if (names && (who == 0 || who > limit))
         return;
     if (forwarded)
         peer_send(&ring->peer, message->source,
@@ -371,6 +376,8 @@ static void on_deadline(struct ring *ring, uint64_t now_ns, struct output *outpu
 
 static void on_command(struct ring *ring, const struct input *input, struct output *output)
 {
+    if (input->command.type == COMMAND_FORCE && peer_is_witness(&ring->peer))
+        return;
     switch (input->command.type) {
     case COMMAND_RESIGN:
         if (ring->phase == LEADING)

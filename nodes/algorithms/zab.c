@@ -413,6 +413,8 @@ static void on_message(struct zab *zab, const struct message *message, uint64_t 
 
 static void on_command(struct zab *zab, const struct input *input, struct output *output)
 {
+    if (input->command.type == COMMAND_FORCE && peer_is_witness(&zab->peer))
+        return;
     switch (input->command.type) {
     case COMMAND_RESIGN:
         if (zab->phase == LEADING)

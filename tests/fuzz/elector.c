@@ -59,11 +59,16 @@ static void vet_message(const struct subject *subject, const struct message *mes
     int rc = wire_decode(&context, (const uint8_t *)bytes.at, bytes.length, ids, &got, &error);
     assert(rc == 0);
     text_release(&bytes);
-    /* Where votes are counted, no message of a term may leave before the term is durable. */
+}
+
+/* Where votes are counted, a term is durable before anybody hears of it. */
+static void vet_durability(const struct subject *subject)
+{
     const uint32_t promising = 1u << TRAIT_MAJORITY | 1u << TRAIT_DURABLE;
     uint32_t traits = subject->algorithm->traits(&subject->config.options);
-    if (subject->term_word >= 0 && (traits & promising) == promising)
-        assert(message->term <= subject->disk.word[subject->term_word]);
+    bool owed = subject->term_word >= 0 && (traits & promising) == promising;
+    if (owed && subject->output.message_count)
+        assert(subject->output.belief.term <= subject->disk.word[subject->term_word]);
 }
 
 static void vet_belief(const struct subject *subject)
@@ -118,6 +123,7 @@ static void step(struct subject *subject, struct input input)
         subject->disk = subject->output.durable;
     for (uint32_t i = 0; i < subject->output.message_count; i++)
         vet_message(subject, &subject->output.messages[i]);
+    vet_durability(subject);
     vet_belief(subject);
     vet_notes(subject);
     if (input.type == INPUT_WAKE)

@@ -313,6 +313,7 @@ static void sweep_claims(struct measurer *measurer)
     uint64_t end_ns = measurer->faults_end_ns < measure->duration_ns ? measurer->faults_end_ns
                                                                      : measure->duration_ns;
     int64_t live = 0;
+    measure->watched_ns = shared_ns(0, NEVER, measurer->first_claim_ns, end_ns);
     if (measurer->edge_count)
         qsort(measurer->edges, measurer->edge_count, sizeof *measurer->edges, by_time);
     for (uint32_t i = 0; i < measurer->edge_count; i++) {

@@ -31,7 +31,8 @@ struct measure {
     uint64_t writes_accepted, writes_rejected; /* at the resource */
     uint64_t stale_attempts_rejected;          /* rejected for a lower token: fencing at work */
     uint64_t client_ok, client_fail, client_unknown;
-    uint64_t leaderless_ns; /* no live claim, between the first claim and the end of faults */
+    uint64_t watched_ns;    /* between the first claim and the end of faults */
+    uint64_t leaderless_ns; /* no live claim, part of watched_ns */
     uint64_t overlap_ns;    /* two or more live claims, in different terms */
     uint64_t messages;      /* election messages sent */
     uint64_t crashes, kills;

@@ -92,6 +92,7 @@ static void add_counts(struct text *out, const struct measure *m)
         {"client_ok", m->client_ok},
         {"client_fail", m->client_fail},
         {"client_unknown", m->client_unknown},
+        {"watched_ns", m->watched_ns},
         {"leaderless_ns", m->leaderless_ns},
         {"overlap_ns", m->overlap_ns},
         {"kills", m->kills},

@@ -150,12 +150,12 @@ static void add_run(const struct history_header *header, struct text *out)
 static void add_leaderless(const struct measure *m, struct text *out)
 {
     char none[UNIT_TEXT_MAX], all[UNIT_TEXT_MAX], both[UNIT_TEXT_MAX];
-    double led = m->duration_ns > m->leaderless_ns
-                     ? 1 - (double)m->leaderless_ns / (double)m->duration_ns
-                     : 0;
-    text_add(out, "  leaderless  %s of %s (led %.1f %% of the time)\n",
-             human_duration(m->leaderless_ns, none), human_duration(m->duration_ns, all),
-             100 * led);
+    if (m->watched_ns > 0)
+        text_add(out,
+                 "  leaderless  %s of the %s from the first leader to the end of faults (%.1f %% "
+                 "led)\n",
+                 human_duration(m->leaderless_ns, none), human_duration(m->watched_ns, all),
+                 100 - 100 * (double)m->leaderless_ns / (double)m->watched_ns);
     if (m->overlap_ns > 0)
         text_add(out, "  overlap     two claims of different terms at once for %s\n",
                  human_duration(m->overlap_ns, both));

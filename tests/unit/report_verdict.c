@@ -78,6 +78,7 @@ static struct report_data stale_write(struct failover *failovers)
                                     .client_ok = 100,
                                     .client_fail = 2,
                                     .client_unknown = 1,
+                                    .watched_ns = 20 * NS_PER_S,
                                     .leaderless_ns = NS_PER_S,
                                     .overlap_ns = 130 * NS_PER_MS,
                                     .duration_ns = 20 * NS_PER_S,
@@ -117,7 +118,7 @@ static void test_invalid_shows_why_first_and_the_events_that_prove_it(void **sta
         "\nSummary\n"
         "  run         raft, 5 nodes, 3 clients, 20s, seed 7, switch network, unfenced resource\n"
         "  leadership  3 terms by 1 leader, 4 campaigns, 9 votes, 1200 election messages\n"
-        "  leaderless  1.00s of 20.0s (led 95.0 % of the time)\n"
+        "  leaderless  1.00s of the 20.0s from the first leader to the end of faults (95.0 % led)\n"
         "  overlap     two claims of different terms at once for 130ms\n"
         "  writes      400 accepted, 1 rejected (0 from a stale leader, stopped by fencing)\n"
         "  clients     100 ok, 2 failed, 1 unknown\n"

@@ -4,6 +4,7 @@
 #define COUP_NEMESIS_NETWORK_BACKEND_H
 
 #include "base/error.h"
+#include "base/process.h"
 #include "nemesis/link.h"
 
 struct uv_loop_s;

@@ -120,7 +120,8 @@ static void halt_others(struct bully *bully, uint64_t now_ns, struct output *out
     bully->halted_ns = now_ns;
     bully->deadline_ns = now_ns + config->options.at[OPTION_ANSWER];
     members_clear(&bully->answered, config->nodes);
-    output_note(output, (struct note){.f = F_CAMPAIGN, .term = bully->proposal});
+    output_note(output,
+                (struct note){.f = F_CAMPAIGN, .term = quorum(bully) ? bully->proposal : 0});
     if (quorum(bully) && grant(bully, bully->proposal, config->id, output))
         (void)members_add(&bully->answered, config->id);
     peer_send_all(&bully->peer, (struct message){.kind = HALT, .term = bully->proposal}, output);

@@ -202,7 +202,7 @@ static void stand(struct ring *ring, uint64_t now_ns, struct output *output)
     ring->starter = config->id;
     /* A full round may have to skip every other member. */
     ring->deadline_ns += config->options.at[OPTION_ANSWER] * config->nodes;
-    output_note(output, (struct note){.f = F_CAMPAIGN, .term = ring->peer.highest_seen + 1});
+    output_note(output, (struct note){.f = F_CAMPAIGN});
     struct message token = {.kind = ELECTION,
                             .term = peer_term(&ring->peer),
                             .argument = {config->id, ring->peer.highest_seen}};

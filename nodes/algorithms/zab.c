@@ -260,9 +260,8 @@ static void on_wake(struct zab *zab, uint64_t now_ns, struct output *output)
             return;
         }
         zab->deadline_ns = now_ns + config->knobs.heartbeat;
-        peer_send_all(&zab->peer,
-                      (struct message){.kind = PING, .term = zab->epoch, .argument = {++zab->last}},
-                      output);
+        zab->last++;
+        ping(zab, now_ns, output);
     } else if (now_ns >= zab->deadline_ns) {
         if (zab->phase == FOLLOWING && zab->confirmed)
             output_note(output, (struct note){.f = F_SUSPECT, .term = peer_term(&zab->peer)});

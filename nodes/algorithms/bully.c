@@ -253,7 +253,6 @@ static void on_leader(struct bully *bully, const struct message *message, uint64
                       struct output *output)
 {
     uint32_t source = message->source;
-    uint32_t vote = peer_vote(&bully->peer);
     peer_saw(&bully->peer, message->term);
     if (outranks(bully, source)) {
         bool idle = bully->phase == RESTING || bully->phase == AWAITING;
@@ -261,12 +260,10 @@ static void on_leader(struct bully *bully, const struct message *message, uint64
             elect(bully, now_ns, output);
         return;
     }
-    bool rival =
-        quorum(bully) && message->term == peer_term(&bully->peer) && vote && vote != source;
-    if (message->term < peer_term(&bully->peer) || rival)
+    if (message->term < peer_term(&bully->peer))
         return;
     rest(bully, RESTING, now_ns, "a higher node leads", output);
-    peer_keep(&bully->peer, message->term, source, output);
+    peer_follow(&bully->peer, message->term, source, output);
     bully->leader = source;
     if (quorum(bully))
         peer_send(&bully->peer, source,

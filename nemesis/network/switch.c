@@ -215,11 +215,14 @@ static void send_matrix(struct network *network)
     free(links);
 }
 
-static void give_up(struct network *network, const char *why)
+static void give_up(struct network *network, const struct error *why)
 {
-    note(network, "the network is down for good: %s", why);
+    struct error error = *why;
+    error_prefix(&error, "the network is down for good");
     while (network->pending_count)
         fail_first(network);
+    if (network->listener.failed)
+        network->listener.failed(network->listener.context, &error);
 }
 
 static void on_ended(void *context, int64_t status, int signal)
@@ -232,11 +235,13 @@ static void on_ended(void *context, int64_t status, int signal)
     helper_close(network->helper);
     network->helper = NULL;
     if (oldest_ns && clock_true_ns() - oldest_ns < RESTARTS_NS) {
-        give_up(network, "coup-switch ended again and again");
+        (void)error_set(&error, -EPIPE, "coup-switch ended %d times within %d s", RESTARTS_MAX,
+                        (int)(RESTARTS_NS / NS_PER_S));
+        give_up(network, &error);
         return;
     }
     if (start_helper(network, &error) < 0) {
-        give_up(network, error.text);
+        give_up(network, &error);
         return;
     }
     send_matrix(network);

@@ -217,7 +217,7 @@ static void lab_open_network(struct lab *lab, const char *folder)
         .log_path = "/dev/stderr",
         .origin_ns = lab->origin_ns,
     };
-    const struct network_listener listener = {lab, on_answer, on_note};
+    const struct network_listener listener = {lab, on_answer, on_note, NULL};
     struct error error;
     if (lab->backend->open(&config, &lab->loop, &listener, &lab->network, &error) < 0)
         fail_msg("%s", error.text);
@@ -541,7 +541,7 @@ static void test_close_leaves_nothing(void **state)
                                           .endpoint_count = N,
                                           .prefix_bits = 24,
                                           .program_folder = "/nowhere"};
-    const struct network_listener listener = {lab, on_answer, on_note};
+    const struct network_listener listener = {lab, on_answer, on_note, NULL};
     assert_true(lab->backend->open(&config, &lab->loop, &listener, &lab->network, &error) < 0);
     assert_non_null(strstr(error.text, "/nowhere/coup-switch"));
     assert_null(lab->network);

@@ -120,8 +120,7 @@ static void halt_others(struct bully *bully, uint64_t now_ns, struct output *out
     bully->halted_ns = now_ns;
     bully->deadline_ns = now_ns + config->options.at[OPTION_ANSWER];
     members_clear(&bully->answered, config->nodes);
-    output_note(output,
-                (struct note){.f = F_CAMPAIGN, .term = quorum(bully) ? bully->proposal : 0});
+    output_note(output, (struct note){.f = F_CAMPAIGN, .term = bully->proposal});
     if (quorum(bully) && grant(bully, bully->proposal, config->id, output))
         (void)members_add(&bully->answered, config->id);
     peer_send_all(&bully->peer, (struct message){.kind = HALT, .term = bully->proposal}, output);
@@ -182,14 +181,16 @@ static bool outranks(const struct bully *bully, uint32_t other)
     return peer->config.id > other && peer->config.id <= peer_electable(peer);
 }
 
-/* A lower node stands: tell it that we live, and stand ourselves unless we lead already. */
+/* A lower node stands: tell it that we live, and stand ourselves unless we lead already, or have
+ * stood and been told by a higher one to wait: else every answer would start the next round, and a
+ * cluster that starts together would send far more than the n^2 messages of section III. */
 static void bully_it(struct bully *bully, const struct message *message, uint64_t now_ns,
                      struct output *output)
 {
     peer_saw(&bully->peer, message->term);
     peer_send(&bully->peer, message->source,
               (struct message){.kind = ALIVE, .term = bully->peer.highest_seen}, output);
-    bool idle = bully->phase == RESTING || bully->phase == AWAITING;
+    bool idle = bully->phase == RESTING;
     bool outdated = bully->phase == LEADING && message->term > peer_term(&bully->peer);
     if (idle || outdated)
         elect(bully, now_ns, output);
@@ -253,6 +254,7 @@ static void on_leader(struct bully *bully, const struct message *message, uint64
                       struct output *output)
 {
     uint32_t source = message->source;
+    uint32_t vote = peer_vote(&bully->peer);
     peer_saw(&bully->peer, message->term);
     if (outranks(bully, source)) {
         bool idle = bully->phase == RESTING || bully->phase == AWAITING;
@@ -260,10 +262,12 @@ static void on_leader(struct bully *bully, const struct message *message, uint64
             elect(bully, now_ns, output);
         return;
     }
-    if (message->term < peer_term(&bully->peer))
+    bool rival =
+        quorum(bully) && message->term == peer_term(&bully->peer) && vote && vote != source;
+    if (message->term < peer_term(&bully->peer) || rival)
         return;
     rest(bully, RESTING, now_ns, "a higher node leads", output);
-    peer_follow(&bully->peer, message->term, source, output);
+    peer_keep(&bully->peer, message->term, source, output);
     bully->leader = source;
     if (quorum(bully))
         peer_send(&bully->peer, source,

@@ -9,6 +9,12 @@ static uint64_t client_now(const struct sim_world *world)
     return world->now_ns + 1;
 }
 
+/* A bare world has none, whatever was asked for. */
+static uint32_t client_count(const struct sim_world *world)
+{
+    return world->clients ? world->config->clients : 0;
+}
+
 static void arm(struct sim_world *world, uint32_t index)
 {
     struct sim_client *client = &world->clients[index];
@@ -25,7 +31,7 @@ static void arm(struct sim_world *world, uint32_t index)
 void sim_world_clients_start(struct sim_world *world)
 {
     const struct sim_config *config = world->config;
-    for (uint32_t i = 0; i < config->clients; i++) {
+    for (uint32_t i = 0; i < client_count(world); i++) {
         struct client_config client = {
             .client = i + 1,
             .incarnation = 1,
@@ -44,13 +50,13 @@ void sim_world_clients_start(struct sim_world *world)
 
 void sim_world_clients_stop(struct sim_world *world)
 {
-    for (uint32_t i = 0; i < world->config->clients; i++)
+    for (uint32_t i = 0; i < client_count(world); i++)
         client_stop(&world->clients[i].core);
 }
 
 bool sim_world_clients_idle(const struct sim_world *world)
 {
-    for (uint32_t i = 0; i < world->config->clients; i++)
+    for (uint32_t i = 0; i < client_count(world); i++)
         if (world->clients[i].core.open_id)
             return false;
     return true;

@@ -132,12 +132,16 @@ void sim_world_nemesis_wake(struct sim_world *world, uint32_t generation)
 
 void sim_world_faults_begin(struct sim_world *world)
 {
+    if (!world->engine)
+        return;
     engine_begin(world->engine, world->now_ns);
     advance(world);
 }
 
 void sim_world_heal(struct sim_world *world)
 {
+    if (!world->engine)
+        return;
     engine_heal(world->engine, world->now_ns);
     advance(world);
 }

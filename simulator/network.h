@@ -16,8 +16,9 @@ struct network_knobs {
 };
 
 /* Links of more endpoints than this have no faults, no order and no numbers of their own: their
- * packets are numbered per sender. 10,000 nodes would need 10^8 counters. */
-#define SIM_LINKS_ENDPOINTS_MAX 1024u
+ * packets are numbered per sender. 10,000 nodes would need 10^8 counters. Enough for the largest
+ * cluster that can be faulted, with all its clients. */
+#define SIM_LINKS_ENDPOINTS_MAX 128u
 
 struct sim_link;
 

@@ -83,7 +83,11 @@ static int make_request(const struct selftest_case *one, struct swarm_request *o
     const struct bug *bug = bug_of(one);
     if (bug && !check_find(slice_of(bug->check)))
         return error_set(error, -EINVAL, "names the unknown check '%s'", bug->check);
-    return faults_parse(selftest_faults(one), base->kinds, &base->kind_count, error);
+    int rc = 0;
+    if (bug && bug->options[0])
+        rc = options_parse(one->algorithm->options, "bug", bug->options, &base->elector.options,
+                           error);
+    return rc < 0 ? rc : faults_parse(selftest_faults(one), base->kinds, &base->kind_count, error);
 }
 
 static bool caught(const struct sweep_outcome *outcome, const char *check)

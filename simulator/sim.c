@@ -119,7 +119,7 @@ static bool has_leader(const struct sim_world *world)
 
 static bool is_quiet(const struct sim_world *world)
 {
-    return engine_quiet(world->engine);
+    return !world->engine || engine_quiet(world->engine);
 }
 
 static void run_phases(struct sim_world *world)

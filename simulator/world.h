@@ -53,7 +53,7 @@ struct sim_world {
     struct resource *resource;
     struct sim_recorder recorder;
     struct random chance; /* what no keyed draw decides: power loss, order after a pause */
-    struct engine *engine;
+    struct engine *engine; /* NULL: a cluster too large for faults */
     uint64_t nemesis_armed_ns;
     uint32_t nemesis_generation;
     bool workload; /* services, resource, clients and events exist */

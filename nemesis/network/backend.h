@@ -4,7 +4,6 @@
 #define COUP_NEMESIS_NETWORK_BACKEND_H
 
 #include "base/error.h"
-#include "base/process.h"
 #include "nemesis/link.h"
 
 struct uv_loop_s;
@@ -38,15 +37,11 @@ typedef void (*network_answer)(void *context, uint64_t ticket, const char *failu
 /* Something the history should mention but nobody judges: a helper died and was replaced. */
 typedef void (*network_note)(void *context, const char *text);
 
-/* The network is down for good and nothing will bring it back: a failure of ours. Told once. */
-typedef void (*network_failed)(void *context, const struct error *error);
-
-/* Who hears of it; copied. note and failed may be NULL. */
+/* Who hears of it; copied. */
 struct network_listener {
     void *context;
     network_answer answer;
     network_note note;
-    network_failed failed;
 };
 
 struct network_backend {

@@ -156,6 +156,11 @@ int recorder_verdict(struct recorder *recorder, struct slice json, struct error 
     return history_verdict(recorder->writer, json, error);
 }
 
+void recorder_abandon(struct recorder *recorder)
+{
+    history_mark_torn(recorder->writer);
+}
+
 int recorder_close(struct recorder *recorder, struct error *error)
 {
     int rc = 0;

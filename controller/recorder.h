@@ -35,6 +35,9 @@ bool recorder_violated(const struct recorder *recorder);
 void recorder_judge(struct recorder *recorder, struct report_data *out);
 int recorder_verdict(struct recorder *recorder, struct slice json, struct error *error);
 
+/* The run went wrong: the file gets no closing record, so it is never taken for a whole one. */
+void recorder_abandon(struct recorder *recorder);
+
 /* Close the file and free. NULL is fine. */
 int recorder_close(struct recorder *recorder, struct error *error);
 

@@ -28,7 +28,8 @@ int history_verdict(struct history_writer *writer, struct slice json, struct err
  * by itself: only who wants the whole bytes of a history in memory asks for it. */
 int history_finish(struct history_writer *writer, struct error *error);
 
-/* Leave the closing record out: for the copy of a history that was cut off. */
+/* Leave the closing record out: for the copy of a history that was cut off, and for a run that
+ * could not be finished. */
 void history_mark_torn(struct history_writer *writer);
 
 uint64_t history_events(const struct history_writer *writer);

@@ -18,7 +18,8 @@
     X(TOKEN, "token")               /* issues fencing tokens that only grow */                    \
     X(LEASE, "lease")               /* claims carry a time until which they hold */               \
     X(LINEARIZABLE, "linearizable") /* client operations through the leader are */                \
-    X(SERVICE, "service")           /* leadership is granted by a coordination service */
+    X(SERVICE, "service")           /* leadership is granted by a coordination service */         \
+    X(STEADY, "steady")             /* nobody deposes a leader that a majority hears */
 
 enum trait {
 #define X(id, name) TRAIT_##id,

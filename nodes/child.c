@@ -14,13 +14,13 @@
 #define READ_BYTES 4096u
 #define PIPE_BYTES (256 * 1024)
 
-static void end(struct child *child)
+static void end(struct child *child, const struct error *why)
 {
     if (child->ended)
         return;
     child->ended = true;
     (void)uv_poll_stop(&child->input); /* cannot fail */
-    child->events.end(child->events.context);
+    child->events.end(child->events.context, why);
 }
 
 static int take_command(struct child *child, const uint8_t *bytes, size_t length,
@@ -39,7 +39,7 @@ static int take_command(struct child *child, const uint8_t *bytes, size_t length
     return 0;
 }
 
-/* What cannot be understood is answered under id 0 and ends the child: its stream is lost. */
+/* A stream that cannot be understood is lost, and the child with it. */
 static void take_frames(struct child *child)
 {
     const uint8_t *bytes = NULL;
@@ -52,9 +52,8 @@ static void take_frames(struct child *child)
             break;
     }
     if (rc < 0) {
-        child_done(child, 0, child_now(child), error.text);
-        child_flush(child);
-        end(child);
+        error_prefix(&error, "commands on stdin");
+        end(child, &error);
     }
 }
 
@@ -68,7 +67,7 @@ static void on_input(uv_poll_t *poll, int status, int events)
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
-        end(child);
+        end(child, NULL);
         return;
     }
     frame_reader_filled(&child->reader, (size_t)got);
@@ -149,7 +148,7 @@ void child_flush(struct child *child)
             struct pollfd wait = {.fd = STDOUT_FILENO, .events = POLLOUT};
             (void)poll(&wait, 1, -1); /* an error shows at the next write */
         } else if (errno != EINTR) {
-            end(child);
+            end(child, NULL);
             break;
         }
     }

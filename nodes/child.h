@@ -18,8 +18,9 @@
 struct child_events {
     /* A command from the controller; answer it with child_done(). The text is terminated. */
     void (*command)(void *context, uint64_t id, const char *text);
-    /* No more will come and nobody listens: stop the loop. Called once. */
-    void (*end)(void *context);
+    /* No more will come: stop the loop. Called once; `why` is NULL when the controller closed the
+     * channel, else what was wrong with it. */
+    void (*end)(void *context, const struct error *why);
     void *context;
 };
 

@@ -60,7 +60,8 @@ static void add_note(const struct chronicle *chronicle, const struct note *note,
                      struct outbox *outbox)
 {
     struct event *event = info(chronicle, note->f, outbox);
-    if (note->f != F_NOTE)
+    bool adopted = note->f != F_CAMPAIGN || note->term != 0;
+    if (note->f != F_NOTE && adopted)
         event_set(event, FIELD_TERM, note->term);
     set_if(event, note->f == F_VOTE ? FIELD_FOR : FIELD_PEER, note->peer);
     set_if(event, FIELD_UNTIL, note->until_ns);

@@ -102,8 +102,8 @@ struct belief {
  * electors add the others: campaign, vote, suspect, renew, note. */
 struct note {
     enum event_f f;
-    uint64_t term;
-    uint32_t peer;      /* vote: for whom; else 0 */
+    uint64_t term; /* one this node has adopted; 0: none yet, as for a campaign that only asks */
+    uint32_t peer; /* vote: for whom; else 0 */
     uint64_t until_ns;  /* renew */
     const char *reason; /* static text or NULL */
 };

@@ -1,5 +1,6 @@
 #include "nodes/mesh.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -36,16 +37,18 @@ struct peer {
     nng_dialer attempts[ATTEMPTS]; /* id 0: none */
     uint32_t next_attempt;
     uint64_t dialled_ns, dial_ns; /* last and next attempt, own monotonic */
-    atomic_int pipes;             /* written by NNG's threads */
+    atomic_int pipes;             /* the rest but `connected` is written by NNG's threads */
     atomic_int dialer;            /* id of the one that connected last */
+    atomic_bool knocked;          /* the peer has connected to us */
     bool connected;               /* as the loop has seen it */
-    char url[48];
+    char url[64];
 };
 
 struct mesh {
     struct wire_context context;
     struct mesh_events events;
     struct random random; /* only spreads dialling in time */
+    uint32_t base;        /* nodes/address.h */
     nng_socket listener;
     uv_poll_t readable;
     uv_async_t changed;
@@ -79,13 +82,6 @@ static int nng_failed(struct error *error, int code, const char *what, const cha
         if (table[i].nng == code)
             errno_code = table[i].code;
     return error_set(error, -errno_code, "%s %s: %s", what, where, nng_strerror(code));
-}
-
-static void url_of(uint32_t base, uint32_t process, char *url, size_t room)
-{
-    char address[ADDRESS_TEXT_MAX];
-    (void)snprintf(url, room, "tcp://%s:%u", address_format(address_of(base, process), address),
-                   ADDRESS_PORT);
 }
 
 /* Dialling */
@@ -130,6 +126,8 @@ static void keep_one_attempt(struct peer *peer)
 
 static void observe(struct peer *peer, uint64_t now_ns)
 {
+    if (atomic_exchange(&peer->knocked, false) && !peer->connected)
+        dial_soon(peer, now_ns);
     int pipes = atomic_load(&peer->pipes);
     bool was_connected = peer->connected;
     peer->connected = pipes > 0;
@@ -172,6 +170,30 @@ static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *context)
         (void)atomic_fetch_sub(&peer->pipes, 1);
     }
     (void)uv_async_send(&peer->mesh->changed); /* fails only on a closing handle */
+}
+
+/* Which peer dialled: processes dial from their own addresses. */
+static struct peer *peer_at(struct mesh *mesh, uint32_t address)
+{
+    for (uint32_t i = 0; i < mesh->peer_count; i++)
+        if (address_of(mesh->base, mesh->peers[i].process) == address)
+            return &mesh->peers[i];
+    return NULL;
+}
+
+/* On NNG's threads too. A peer that has just come up, or within reach, is worth dialling now. */
+static void on_knock(nng_pipe pipe, nng_pipe_ev event, void *context)
+{
+    struct mesh *mesh = context;
+    nng_sockaddr from;
+    (void)event; /* asked for one kind only */
+    if (nng_pipe_get_addr(pipe, NNG_OPT_REMADDR, &from) != 0 || from.s_family != NNG_AF_INET)
+        return;
+    struct peer *peer = peer_at(mesh, ntohl(from.s_in.sa_addr));
+    if (!peer)
+        return;
+    atomic_store(&peer->knocked, true);
+    (void)uv_async_send(&mesh->changed); /* fails only on a closing handle */
 }
 
 static struct peer *peer_find(struct mesh *mesh, uint32_t process)
@@ -257,13 +279,19 @@ static void forget(struct mesh *mesh)
     free(mesh);
 }
 
-static int listen_on(struct mesh *mesh, const char *url, struct error *error)
+static int listen_on(struct mesh *mesh, struct error *error)
 {
     nng_listener listener = NNG_LISTENER_INITIALIZER;
+    char url[48], address[ADDRESS_TEXT_MAX];
     int fd = -1;
+    (void)snprintf(url, sizeof url, "tcp://%s:%u",
+                   address_format(address_of(mesh->base, mesh->context.self), address),
+                   ADDRESS_PORT);
     int code = nng_pull0_open(&mesh->listener);
     if (code == 0)
         code = nng_socket_set_size(mesh->listener, NNG_OPT_RECVMAXSZ, WIRE_BYTES_MAX);
+    if (code == 0)
+        code = nng_pipe_notify(mesh->listener, NNG_PIPE_EV_ADD_POST, on_knock, mesh);
     if (code == 0)
         code = nng_listener_create(&listener, mesh->listener, url);
     if (code == 0)
@@ -285,12 +313,15 @@ static int listen_on(struct mesh *mesh, const char *url, struct error *error)
     return 0;
 }
 
-static int open_peer(struct mesh *mesh, struct peer *peer, uint32_t base, uint32_t process,
-                     struct error *error)
+static int open_peer(struct mesh *mesh, struct peer *peer, uint32_t process, struct error *error)
 {
+    char own[ADDRESS_TEXT_MAX], address[ADDRESS_TEXT_MAX];
     peer->mesh = mesh;
     peer->process = process;
-    url_of(base, process, peer->url, sizeof peer->url);
+    /* NNG takes the address to dial from before a semicolon. */
+    (void)snprintf(peer->url, sizeof peer->url, "tcp://%s;%s:%u",
+                   address_format(address_of(mesh->base, mesh->context.self), own),
+                   address_format(address_of(mesh->base, process), address), ADDRESS_PORT);
     int code = nng_push0_open(&peer->socket);
     if (code == 0)
         code = nng_socket_set_int(peer->socket, NNG_OPT_SENDBUF, QUEUE_MESSAGES);
@@ -303,15 +334,14 @@ static int open_peer(struct mesh *mesh, struct peer *peer, uint32_t base, uint32
     return 0;
 }
 
+/* The listener comes last: from then on NNG's threads look the peers up. */
 static int open_all(struct mesh *mesh, const struct mesh_config *config, struct error *error)
 {
-    char url[sizeof mesh->peers[0].url];
-    url_of(config->base, config->self, url, sizeof url);
-    int rc = listen_on(mesh, url, error);
+    int rc = 0;
     for (; rc == 0 && mesh->peer_count < config->peer_count; mesh->peer_count++)
-        rc = open_peer(mesh, &mesh->peers[mesh->peer_count], config->base,
-                       config->peers[mesh->peer_count], error);
-    return rc;
+        rc =
+            open_peer(mesh, &mesh->peers[mesh->peer_count], config->peers[mesh->peer_count], error);
+    return rc < 0 ? rc : listen_on(mesh, error);
 }
 
 int mesh_open(uv_loop_t *loop, const struct mesh_config *config, const struct mesh_events *events,
@@ -321,6 +351,7 @@ int mesh_open(uv_loop_t *loop, const struct mesh_config *config, const struct me
     mesh->context = (struct wire_context){
         .run = config->run, .self = config->self, .nodes = config->nodes, .kinds = config->kinds};
     mesh->events = *events;
+    mesh->base = config->base;
     mesh->ids = must_alloc(config->nodes, sizeof *mesh->ids);
     random_init(&mesh->random, config->seed, "dial", config->self);
     int rc = uv_async_init(loop, &mesh->changed, on_changed);

@@ -5,7 +5,7 @@
  *
  * Sending never waits. A message to a peer that is not connected, or whose queue is full, is
  * dropped and the caller told: elections are made for lossy networks. Connections that are down are
- * dialled again every 150 to 250 ms, and at once when the peer is heard from. */
+ * dialled again every 150 to 250 ms, and at once when the peer dials us or is heard from. */
 #ifndef COUP_NODES_MESH_H
 #define COUP_NODES_MESH_H
 

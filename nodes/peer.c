@@ -40,6 +40,12 @@ bool peer_grant(struct peer *peer, uint64_t term, uint32_t candidate, struct out
     return true;
 }
 
+void peer_follow(struct peer *peer, uint64_t term, uint32_t leader, struct output *output)
+{
+    bool voted = term == peer_term(peer) && peer_vote(peer);
+    peer_keep(peer, term, voted ? peer_vote(peer) : leader, output);
+}
+
 uint64_t peer_timeout(struct peer *peer)
 {
     const struct knobs *knobs = &peer->config.knobs;

@@ -47,6 +47,10 @@ void peer_keep(struct peer *peer, uint64_t term, uint32_t vote, struct output *o
  * False if a higher term is known or the vote of this one is given. */
 bool peer_grant(struct peer *peer, uint64_t term, uint32_t candidate, struct output *output);
 
+/* `leader` leads `term`, which is not below ours: take the term up. The vote of a term is kept also
+ * when it went to somebody who lost: following the winner is no second vote. */
+void peer_follow(struct peer *peer, uint64_t term, uint32_t leader, struct output *output);
+
 /* A drawn election timeout, between the knobs' bounds. */
 uint64_t peer_timeout(struct peer *peer);
 

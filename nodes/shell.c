@@ -62,9 +62,11 @@ static void on_command(void *context, uint64_t id, const char *text)
     child_flush(&shell->child);
 }
 
-static void on_end(void *context)
+static void on_end(void *context, const struct error *why)
 {
     struct shell *shell = context;
+    if (why)
+        shell_fail(shell, why);
     uv_stop(&shell->loop);
 }
 

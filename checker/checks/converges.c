@@ -51,7 +51,7 @@ static void close_dispute(struct converges *check, struct part_state *part, uint
 {
     struct dispute *dispute = &part->dispute;
     part->disputed = false;
-    if (end_ns < dispute->since_ns || end_ns - dispute->since_ns <= check->bound_ns ||
+    if (end_ns < dispute->since_ns || end_ns - dispute->since_ns < check->bound_ns ||
         check->count == DISPUTES_MAX)
         return;
     dispute->end_ns = end_ns;
@@ -151,7 +151,7 @@ static void judge(const struct converges *check, const struct dispute *dispute,
 {
     struct words words = {0};
     uint64_t length_ns = dispute->end_ns - dispute->since_ns;
-    if (length_ns <= check->bound_ns + dispute->stalled_ns)
+    if (length_ns < check->bound_ns + dispute->stalled_ns)
         return;
     finding_invalid(finding, dispute->index, 2,
                     "%s and %s were linked and undisturbed from %s to %s but their part never "

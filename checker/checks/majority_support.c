@@ -94,6 +94,8 @@ static void step(void *state, const struct event *event, struct finding *finding
 {
     struct majority_support *check = state;
     (void)finding;
+    if (!event_has(event, FIELD_TERM))
+        return; /* a campaign that only asks around */
     if (event->f == F_LEAD)
         on_claim(check, event);
     else if (event->f == F_CAMPAIGN)

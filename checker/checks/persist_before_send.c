@@ -62,6 +62,8 @@ static void step(void *state, const struct event *event, struct finding *finding
                                   event_number(event, FIELD_TERM), vote};
         return;
     }
+    if (!event_has(event, FIELD_TERM))
+        return; /* a campaign that only asks around */
     uint32_t candidate = event->f == F_CAMPAIGN ? event->process : vote;
     bool covered = record->present && record->voted &&
                    record->term == event_number(event, FIELD_TERM) && record->vote == candidate;

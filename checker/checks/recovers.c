@@ -1,7 +1,7 @@
 /* After the final heal the cluster works again within the bound: all live nodes know one leader,
- * and the resource has accepted a write. Counted from phase "final" (every fault is gone then) or
- * from the last change of the cluster after it, whichever is later. A history that ends before the
- * bound without having recovered proves nothing: unknown. */
+ * and the resource has accepted a write. Counted from phase "heal" or from the last change of the
+ * cluster after it (a heal, a restart), whichever is later. A history that ends before the bound
+ * without having recovered proves nothing: unknown. */
 #include "checker/check.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ struct recovers {
     struct cluster cluster;
     uint64_t bound_ns;
     bool resource;
-    bool final, over;            /* phases "final" and "end" came */
+    bool healing, over;          /* phases "heal" and "end" came */
     uint64_t since_ns, index;    /* what the clock starts from */
     uint64_t known_ns, write_ns; /* first time of either after it */
     uint64_t stalled_ns, over_ns;
@@ -49,7 +49,7 @@ static uint64_t newest_belief_ns(const struct recovers *check)
 /* Does every running node name `leader`, which runs and so names itself? */
 static void look(struct recovers *check, uint32_t leader)
 {
-    bool known = check->final && check->known_ns == NEVER && leader >= 1 &&
+    bool known = check->healing && check->known_ns == NEVER && leader >= 1 &&
                  leader <= check->cluster.nodes && check->running >= check->cluster.majority &&
                  check->named[leader] == check->running && cluster_runs(&check->cluster, leader);
     if (known)
@@ -101,8 +101,8 @@ static void on_belief(struct recovers *check, const struct event *event)
 static void on_phase(struct recovers *check, const struct event *event)
 {
     struct slice name = event_text(event, FIELD_NAME);
-    if (slice_equals(name, "final") && !check->final) {
-        check->final = true;
+    if (slice_equals(name, "heal") && !check->healing) {
+        check->healing = true;
         restart_clock(check, event->time_ns, event->index);
         recount(check);
     } else if (slice_equals(name, "end") && !check->over) {
@@ -121,7 +121,7 @@ static void step(void *state, const struct event *event, struct finding *finding
     switch ((enum event_f)event->f) {
     case F_PHASE: on_phase(check, event); break;
     case F_ACCEPT:
-        if (check->write_ns == NEVER && check->final && event->time_ns >= check->since_ns)
+        if (check->write_ns == NEVER && check->healing && event->time_ns >= check->since_ns)
             check->write_ns = event->time_ns;
         break;
     case F_NOTE: check->stalled_ns += stall_within(event, check->since_ns, NEVER); break;
@@ -131,7 +131,7 @@ static void step(void *state, const struct event *event, struct finding *finding
     default:
         if (!cluster_step(&check->cluster, event, &change))
             break;
-        if (check->final)
+        if (check->healing)
             restart_clock(check, change.end_ns, change.index);
         recount(check);
     }
@@ -145,7 +145,7 @@ static void report_never(const struct recovers *check, uint64_t end_ns, uint64_t
                        : check->write_ns != NEVER ? "no leader was known to all live nodes"
                                                   : "there was no leader known to all live nodes "
                                                     "and no accepted write";
-    if (end_ns - check->since_ns > allowed_ns)
+    if (end_ns - check->since_ns >= allowed_ns)
         finding_invalid(finding, &check->index, 1,
                         "%s in the %s from the end of all faults at %s to the end of the run; %s "
                         "are allowed",
@@ -165,8 +165,11 @@ static void judge(const struct recovers *check, uint64_t end_ns, struct finding 
     uint64_t allowed_ns = check->bound_ns + check->stalled_ns;
     uint64_t write_ns = check->resource ? check->write_ns : check->since_ns;
     uint64_t worked_ns = check->known_ns > write_ns ? check->known_ns : write_ns;
-    if (!check->final)
+    if (!check->healing)
         finding_unknown(finding, NULL, 0, "the history ends before the faults were healed");
+    else if (check->cluster.active.count)
+        finding_unknown(finding, &check->index, 1, "there are faults that were never healed (%zu)",
+                        check->cluster.active.count);
     else if (check->running < check->cluster.majority)
         finding_unknown(finding, &check->index, 1,
                         "only %u of %u nodes ran after the final heal, no majority", check->running,

@@ -1,39 +1,56 @@
-/* While nothing changes around it, a majority that has agreed on a leader keeps it. Judged in
- * stretches without any fault, or under faults that stay as they are, in which nothing disturbs and
- * the running nodes fall into clean parts (all linked within, nothing across), from the moment the
- * majority part first agrees.
+/* While nothing changes around it, a leader that a majority hears keeps its place.
+ *
+ * A change of leaders counts against the algorithm when the new one stood for election although the
+ * old one ran, was linked and undisturbed and had claimed its place long enough ago to be heard by
+ * everybody; and, once faults have begun, when the last change of the cluster was two election
+ * timeouts ago, so that what it left behind is over. That is judged while the running nodes fall
+ * into clean parts, old and new leader together in the one with the majority. An algorithm with the
+ * trait "steady" promises more: nobody deposes a leader that is linked with a majority, whatever
+ * the other links are like.
  *
  * A loaded machine makes a node suspect its leader wrongly now and then, which is no fault of the
- * algorithm's. So single changes count for nothing: invalid are CHANGES of them within the bound,
- * that is reigns of less than two election timeouts one after the other. Changes right after a
- * stall that a process noted are not counted at all. */
+ * algorithm's. So on real machines a single such change says nothing; invalid are CHANGES of them
+ * within ten election timeouts, and those after a stall that a process noted are not counted. The
+ * simulator stalls nobody: there one is enough. */
 #include "checker/check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "checker/cluster.h"
 #include "checker/words.h"
 
-#define CHANGES 5
+#define CHANGES 5u
+
+/* A node's last candidature, or its claim. */
+struct moment {
+    uint64_t time_ns, index;
+};
 
 struct leader_change {
-    uint64_t time_ns, index;
-    uint32_t node, stretch;
+    struct moment before, stood, claim; /* of the old leader; of the new one */
+    uint32_t from, to;
+    uint32_t stretch;
     bool excused;
 };
 
 struct stable {
     struct cluster cluster;
-    uint64_t bound_ns, timeout_max_ns, stall_min_ns;
-    bool over;
-    uint32_t *part;
-    uint32_t majority_part; /* 0: nothing is owed now */
-    bool settled;           /* it agreed once in this stretch */
-    uint32_t leader;        /* its last one */
+    uint32_t needed; /* changes that make it invalid */
+    bool steady;
+    uint64_t timeout_min_ns, timeout_max_ns;
+    bool over;                 /* phase "end" */
+    bool broken;               /* some fault has begun */
+    uint32_t stretch;          /* number of the present state of the cluster, which holds ... */
+    uint64_t stretch_ns;       /* ... since then */
+    uint32_t *part;            /* by node id */
+    uint32_t majority_part;    /* 0: no clean parts, or none has a majority */
+    struct moment *candidates; /* by node id */
+    uint32_t leader;           /* newest by term; 0: none yet */
     uint64_t term;
-    uint32_t stretch;    /* number of the stretch */
+    struct moment claim;
     uint64_t stalled_ns; /* end of the last long stall */
     struct leader_change *changes;
     uint32_t count, capacity;
@@ -42,11 +59,14 @@ struct stable {
 static void begin(void *state, const struct history_header *header)
 {
     struct stable *check = state;
+    bool simulated = header->world && strcmp(header->world, "sim") == 0;
     cluster_init(&check->cluster, header);
-    check->bound_ns = 10 * header->knobs.election_timeout_max;
+    check->needed = simulated ? 1 : CHANGES;
+    check->steady = header->traits & 1u << TRAIT_STEADY;
+    check->timeout_min_ns = header->knobs.election_timeout_min;
     check->timeout_max_ns = header->knobs.election_timeout_max;
-    check->stall_min_ns = header->knobs.election_timeout_min / 2;
     check->part = must_alloc(header->nodes + 1, sizeof *check->part);
+    check->candidates = must_alloc(header->nodes + 1, sizeof *check->candidates);
 }
 
 /* The part with a majority in it; 0: there is none. */
@@ -62,40 +82,26 @@ static uint32_t find_majority(const struct stable *check, uint32_t parts)
     return 0;
 }
 
-/* All of the part name one leader, which is one of them. */
-static bool agreed(const struct stable *check, uint32_t *ret_leader)
-{
-    uint32_t leader = 0;
-    for (uint32_t id = 1; id <= check->cluster.nodes; id++) {
-        if (check->part[id] != check->majority_part)
-            continue;
-        uint32_t named = check->cluster.members[id].leader;
-        if (named == 0 || (leader && named != leader))
-            return false;
-        leader = named;
-    }
-    *ret_leader = leader;
-    return leader <= check->cluster.nodes && check->part[leader] == check->majority_part;
-}
-
-static void settle(struct stable *check)
-{
-    if (check->settled || check->majority_part == 0 || !agreed(check, &check->leader))
-        return;
-    check->settled = true;
-    check->term = check->cluster.members[check->leader].term;
-}
-
-static void on_change(struct stable *check)
+static void on_change(struct stable *check, const struct event *event, const struct change *change)
 {
     check->stretch++;
-    check->settled = false;
-    check->majority_part = 0;
-    if (check->over || !cluster_undisturbed(&check->cluster))
-        return;
-    uint32_t parts = cluster_parts(&check->cluster, check->part);
-    check->majority_part = find_majority(check, parts);
-    settle(check);
+    check->stretch_ns = change->end_ns;
+    check->broken = check->broken || event->f == F_FAULT || event->f == F_EXIT;
+    check->majority_part = find_majority(check, cluster_parts(&check->cluster, check->part));
+}
+
+/* Whether the new leader had no business to stand against the present one. */
+static bool is_unprovoked(const struct stable *check, uint32_t id, uint64_t stood_ns)
+{
+    uint64_t heard_ns = check->claim.time_ns + check->timeout_min_ns / 2;
+    uint64_t calm_ns = check->stretch_ns + (check->broken ? 2 * check->timeout_max_ns : 0);
+    if (check->leader == 0 || check->over || !cluster_undisturbed(&check->cluster) ||
+        stood_ns <= heard_ns || stood_ns <= calm_ns)
+        return false;
+    if (check->steady)
+        return cluster_central(&check->cluster, check->leader);
+    return check->majority_part && check->part[id] == check->majority_part &&
+           check->part[check->leader] == check->majority_part;
 }
 
 static bool after_stall(const struct stable *check, uint64_t time_ns)
@@ -103,44 +109,59 @@ static bool after_stall(const struct stable *check, uint64_t time_ns)
     return check->stalled_ns && time_ns <= check->stalled_ns + 2 * check->timeout_max_ns;
 }
 
-static void add_change(struct stable *check, const struct event *event)
+static void add_change(struct stable *check, const struct leader_change *change)
 {
     if (check->count == check->capacity) {
         check->capacity = check->capacity ? check->capacity * 2 : 16;
         check->changes = must_grow(check->changes, check->capacity, sizeof *check->changes);
     }
-    check->changes[check->count++] = (struct leader_change){
-        .time_ns = event->time_ns,
-        .index = event->index,
-        .node = event->process,
-        .stretch = check->stretch,
-        .excused = after_stall(check, event->time_ns),
-    };
+    check->changes[check->count++] = *change;
 }
 
 static void on_lead(struct stable *check, const struct event *event)
 {
     uint32_t id = process_index(event->process);
     uint64_t term = event_number(event, FIELD_TERM);
-    if (!check->settled || !cluster_member(&check->cluster, event->process) ||
-        check->part[id] != check->majority_part || (id == check->leader && term == check->term))
+    struct moment claim = {event->time_ns, event->index};
+    struct moment stood = check->candidates[id].time_ns ? check->candidates[id] : claim;
+    if (check->leader && term <= check->term)
         return;
+    if (is_unprovoked(check, id, stood.time_ns))
+        add_change(check, &(struct leader_change){.before = check->claim,
+                                                  .stood = stood,
+                                                  .claim = claim,
+                                                  .from = check->leader,
+                                                  .to = id,
+                                                  .stretch = check->stretch,
+                                                  .excused = after_stall(check, stood.time_ns)});
     check->leader = id;
     check->term = term;
-    add_change(check, event);
+    check->claim = claim;
+    check->candidates[id] = (struct moment){0};
 }
 
 /* The note comes when the stall is over, so it may excuse changes seen already. */
 static void on_stall(struct stable *check, const struct event *event)
 {
     uint64_t length_ns = stall_within(event, 0, UINT64_MAX);
-    if (length_ns < check->stall_min_ns)
+    if (length_ns < check->timeout_min_ns / 2)
         return;
     uint64_t begin_ns = event->time_ns - length_ns;
     if (event->time_ns > check->stalled_ns)
         check->stalled_ns = event->time_ns;
-    for (uint32_t i = check->count; i > 0 && check->changes[i - 1].time_ns >= begin_ns; i--)
+    for (uint32_t i = check->count; i > 0 && check->changes[i - 1].claim.time_ns >= begin_ns; i--)
         check->changes[i - 1].excused = true;
+}
+
+static void on_belief(struct stable *check, const struct event *event)
+{
+    if (!cluster_member(&check->cluster, event->process))
+        return;
+    if (event->f == F_CAMPAIGN)
+        check->candidates[process_index(event->process)] =
+            (struct moment){event->time_ns, event->index};
+    else if (event->f == F_LEAD)
+        on_lead(check, event);
 }
 
 static void step(void *state, const struct event *event, struct finding *finding)
@@ -148,39 +169,47 @@ static void step(void *state, const struct event *event, struct finding *finding
     struct stable *check = state;
     struct change change;
     (void)finding;
-    if (event->f == F_NOTE) {
+    if (event->f == F_NOTE)
         on_stall(check, event);
-    } else if (event->f == F_PHASE) {
+    else if (event->f == F_PHASE)
         check->over = check->over || slice_equals(event_text(event, FIELD_NAME), "end");
-        if (check->over)
-            check->settled = false;
-    } else if (cluster_step(&check->cluster, event, &change)) {
-        on_change(check);
-    } else {
-        if (event->f == F_LEAD)
-            on_lead(check, event);
-        settle(check);
-    }
+    else if (cluster_step(&check->cluster, event, &change))
+        on_change(check, event, &change);
+    else
+        on_belief(check, event);
 }
 
-static void report(const struct stable *check, const struct leader_change *const *recent,
-                   struct finding *finding)
+static void report_one(const struct leader_change *change, struct finding *finding)
+{
+    struct words words = {0};
+    const char *from = word_node(&words, change->from), *to = word_node(&words, change->to);
+    uint64_t witness[3] = {change->before.index, change->stood.index, change->claim.index};
+    finding_invalid(finding, witness, 3,
+                    "%s stood for election at %s and took over at %s although %s, leader since %s, "
+                    "was linked and undisturbed",
+                    to, word_time(&words, change->stood.time_ns),
+                    word_time(&words, change->claim.time_ns), from,
+                    word_time(&words, change->before.time_ns));
+}
+
+static void report_many(const struct stable *check, const struct leader_change *const *recent,
+                        struct finding *finding)
 {
     struct words words = {0};
     uint64_t witness[CHANGES];
+    const struct leader_change *last = recent[CHANGES - 1];
     for (uint32_t i = 0; i < CHANGES; i++)
-        witness[i] = recent[i]->index;
+        witness[i] = recent[i]->claim.index;
     finding_invalid(finding, witness, CHANGES,
-                    "the leader changed %d times within %s although nothing around the majority "
-                    "changed, last from %s to %s at %s; fewer than %d in %s are allowed",
-                    CHANGES, word_apart(&words, recent[0]->time_ns, recent[CHANGES - 1]->time_ns),
-                    word_process(&words, recent[CHANGES - 2]->node),
-                    word_process(&words, recent[CHANGES - 1]->node),
-                    word_time(&words, recent[CHANGES - 1]->time_ns), CHANGES,
-                    word_span(&words, check->bound_ns));
+                    "the leader changed %u times within %s although nothing around it changed, "
+                    "last from %s to %s at %s; fewer than %u in %s are allowed",
+                    CHANGES, word_apart(&words, recent[0]->claim.time_ns, last->claim.time_ns),
+                    word_node(&words, last->from), word_node(&words, last->to),
+                    word_time(&words, last->claim.time_ns), CHANGES,
+                    word_span(&words, 10 * check->timeout_max_ns));
 }
 
-/* Slide over the counted changes of each stretch, CHANGES at a time. */
+/* Slide over the counted changes of each stretch. */
 static void judge(const struct stable *check, struct finding *finding)
 {
     const struct leader_change *recent[CHANGES];
@@ -191,14 +220,18 @@ static void judge(const struct stable *check, struct finding *finding)
             continue;
         if (held && recent[0]->stretch != change->stretch)
             held = 0;
-        if (held == CHANGES) {
-            for (uint32_t j = 1; j < CHANGES; j++)
+        if (held == check->needed) {
+            for (uint32_t j = 1; j < held; j++)
                 recent[j - 1] = recent[j];
             held--;
         }
         recent[held++] = change;
-        if (held == CHANGES && change->time_ns - recent[0]->time_ns <= check->bound_ns)
-            report(check, recent, finding);
+        if (held < check->needed)
+            continue;
+        if (held == 1)
+            report_one(change, finding);
+        else if (change->claim.time_ns - recent[0]->claim.time_ns <= 10 * check->timeout_max_ns)
+            report_many(check, recent, finding);
     }
 }
 
@@ -209,13 +242,14 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
     judge(check, finding);
     cluster_release(&check->cluster);
     free(check->part);
+    free(check->candidates);
     free(check->changes);
 }
 
 const struct check check_stable = {
     .name = "stable",
-    .summary = "a majority around which nothing changes keeps its leader",
-    .events = CLUSTER_EVENTS | 1u << F_NOTE | 1u << F_PHASE,
+    .summary = "a leader around which nothing changes keeps its place",
+    .events = CLUSTER_EVENTS | 1u << F_CAMPAIGN | 1u << F_NOTE | 1u << F_PHASE,
     .state_bytes = sizeof(struct stable),
     .begin = begin,
     .step = step,

@@ -67,7 +67,7 @@ static void name_group(const struct usable_leader *check, char text[GROUP_TEXT_M
 static void close_silence(struct usable_leader *check, uint64_t end_ns, uint64_t index)
 {
     struct silence *now = &check->now;
-    if (end_ns < now->begin_ns || end_ns - now->begin_ns <= check->bound_ns ||
+    if (end_ns < now->begin_ns || end_ns - now->begin_ns < check->bound_ns ||
         check->count == SILENCES_MAX)
         return;
     now->end_ns = end_ns;
@@ -164,7 +164,7 @@ static void judge(const struct usable_leader *check, const struct silence *silen
 {
     struct words words = {0};
     uint64_t length_ns = silence->end_ns - silence->begin_ns;
-    if (length_ns <= check->bound_ns + silence->stalled_ns)
+    if (length_ns < check->bound_ns + silence->stalled_ns)
         return;
     finding_invalid(finding, (uint64_t[]){silence->begin_index, silence->end_index}, 2,
                     "%s ran and were linked from %s to %s, undisturbed, but the resource accepted "

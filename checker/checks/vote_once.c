@@ -38,6 +38,8 @@ static void step(void *state, const struct event *event, struct finding *finding
 {
     struct vote_once *check = state;
     bool fresh;
+    if (!event_has(event, FIELD_TERM))
+        return; /* a campaign that only asks around */
     uint32_t candidate =
         event->f == F_CAMPAIGN ? event->process : (uint32_t)event_number(event, FIELD_FOR);
     struct grant *grant =

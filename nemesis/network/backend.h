@@ -4,6 +4,7 @@
 #define COUP_NEMESIS_NETWORK_BACKEND_H
 
 #include "base/error.h"
+#include "base/process.h"
 #include "nemesis/link.h"
 
 struct uv_loop_s;
@@ -37,11 +38,15 @@ typedef void (*network_answer)(void *context, uint64_t ticket, const char *failu
 /* Something the history should mention but nobody judges: a helper died and was replaced. */
 typedef void (*network_note)(void *context, const char *text);
 
-/* Who hears of it; copied. */
+/* The network is down for good and nothing will bring it back: a failure of ours. Told once. */
+typedef void (*network_failed)(void *context, const struct error *error);
+
+/* Who hears of it; copied. note and failed may be NULL. */
 struct network_listener {
     void *context;
     network_answer answer;
     network_note note;
+    network_failed failed;
 };
 
 struct network_backend {

@@ -121,7 +121,7 @@ static void recover(struct invitation *self, uint64_t now_ns, struct output *out
         self->deadline_ns = now_ns + peer_timeout(&self->peer);
         return;
     }
-    output_note(output, (struct note){.f = F_CAMPAIGN, .term = next_number(self)});
+    output_note(output, (struct note){.f = F_CAMPAIGN});
     lead(self, next_number(self), now_ns, output);
 }
 
@@ -150,7 +150,7 @@ static void invite(struct invitation *self, uint64_t now_ns, struct output *outp
     self->phase = INVITING;
     self->proposal = next_number(self);
     self->deadline_ns = now_ns + 2 * self->peer.config.options.at[OPTION_ANSWER];
-    output_note(output, (struct note){.f = F_CAMPAIGN, .term = self->proposal});
+    output_note(output, (struct note){.f = F_CAMPAIGN});
     struct message message = {
         .kind = INVITE, .term = self->proposal, .argument = {self->peer.config.id}};
     send_to(self, &self->others, message, output);
@@ -363,7 +363,7 @@ static void init(void *state, const struct elector_config *config)
 static uint32_t traits(const struct option_values *values)
 {
     (void)values;
-    return 1u << TRAIT_DURABLE | 1u << TRAIT_TOKEN;
+    return 1u << TRAIT_DURABLE; /* group numbers are unique, but not in order of time */
 }
 
 const struct algorithm algorithm_invitation = {

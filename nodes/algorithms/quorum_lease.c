@@ -197,8 +197,7 @@ static void on_wake(struct quorum_lease *self, uint64_t now_ns, struct output *o
 static void on_request(struct quorum_lease *self, const struct message *message, uint64_t now_ns,
                        struct output *output)
 {
-    bool same =
-        message->term == peer_term(&self->peer) && message->source == peer_vote(&self->peer);
+    bool same = message->source == peer_vote(&self->peer);
     bool open = now_ns >= self->promised_until_ns || broken(self, GRANT_TWICE);
     struct message answer = {
         .kind = REFUSAL,
@@ -221,12 +220,18 @@ static void on_grant(struct quorum_lease *self, const struct message *message, u
     hold_until(self, now_ns, output);
 }
 
+/* A member that stood alone for a while has promised itself a higher ballot and would never follow
+ * ours again: ask everybody anew with one above it, which those who follow us grant at once. */
 static void on_refusal(struct quorum_lease *self, const struct message *message, uint64_t now_ns,
                        struct output *output)
 {
-    peer_saw(&self->peer, message->argument[ARGUMENT_HIGHEST]);
-    if (self->phase == ASKING && message->term == self->ballot &&
-        message->argument[ARGUMENT_HIGHEST] > self->ballot)
+    uint64_t highest = message->argument[ARGUMENT_HIGHEST];
+    peer_saw(&self->peer, highest);
+    if (message->term != self->ballot || highest <= self->ballot)
+        return;
+    if (self->phase == HOLDING)
+        stand(self, now_ns, output);
+    else if (self->phase == ASKING)
         let_go(self, now_ns, NULL, output);
 }
 

@@ -209,11 +209,12 @@ static void init(void *state, const struct elector_config *config)
     random_init(&raft->random, config->seed, "raft", config->id);
 }
 
+/* Who hears a leader neither grants nor learns of a higher term, so nobody can depose it. */
 static uint32_t traits(const struct option_values *values)
 {
-    (void)values;
+    bool steady = values->at[RAFT_PREVOTE] && values->at[RAFT_STICKINESS];
     return 1u << TRAIT_MAJORITY | 1u << TRAIT_DURABLE | 1u << TRAIT_TOKEN |
-           1u << TRAIT_LINEARIZABLE;
+           1u << TRAIT_LINEARIZABLE | (steady ? 1u << TRAIT_STEADY : 0);
 }
 
 static const char *const kinds[] = {"vote-request",  "vote-reply", "prevote-request",

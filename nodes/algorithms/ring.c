@@ -181,10 +181,12 @@ static void announce(struct ring *ring, const struct message *token, uint64_t no
         ring->peer.highest_seen + (broken(ring, REUSE_EPOCH) && ring->peer.highest_seen ? 0 : 1);
     struct message message = {.kind = COORDINATOR, .term = next, .argument = {leader}};
     uint32_t self = ring->peer.config.id;
-    bool join = quorum(ring) ? grant(ring, next, leader, output) : true;
-    if (!quorum(ring)) {
+    bool join = true;
+    rest(ring, now_ns, "an election", output);
+    if (quorum(ring)) {
+        join = grant(ring, next, leader, output);
+    } else {
         peer_keep(&ring->peer, next, leader, output);
-        rest(ring, now_ns, "an election", output);
         ring->leader = leader == self ? 0 : leader;
     }
     pass_on(ring, &message, join, now_ns, output);
@@ -202,7 +204,7 @@ static void stand(struct ring *ring, uint64_t now_ns, struct output *output)
     ring->starter = config->id;
     /* A full round may have to skip every other member. */
     ring->deadline_ns += config->options.at[OPTION_ANSWER] * config->nodes;
-    output_note(output, (struct note){.f = F_CAMPAIGN, .term = ring->peer.highest_seen + 1});
+    output_note(output, (struct note){.f = F_CAMPAIGN});
     struct message token = {.kind = ELECTION,
                             .term = peer_term(&ring->peer),
                             .argument = {config->id, ring->peer.highest_seen}};
@@ -289,13 +291,15 @@ static void on_heartbeat(struct ring *ring, const struct message *message, uint6
     uint32_t vote = peer_vote(&ring->peer);
     bool same_epoch = message->term == peer_term(&ring->peer);
     peer_saw(&ring->peer, message->term);
-    bool rival = same_epoch && vote && vote != message->source;
     /* Without a quorum two sides of a partition lead in one epoch: the higher id stays. */
-    bool yields = rival && (quorum(ring) || vote > message->source);
-    if (message->term < peer_term(&ring->peer) || yields)
+    bool lower = !quorum(ring) && same_epoch && vote > message->source;
+    if (message->term < peer_term(&ring->peer) || lower)
         return;
     rest(ring, now_ns, "another leads", output);
-    peer_keep(&ring->peer, message->term, message->source, output);
+    if (quorum(ring))
+        peer_follow(&ring->peer, message->term, message->source, output);
+    else
+        peer_keep(&ring->peer, message->term, message->source, output);
     ring->leader = message->source;
     ring->starter = 0;
     if (quorum(ring))

@@ -148,6 +148,8 @@ static void look(struct zab *zab, uint64_t now_ns, const char *reason, struct ou
     zab->leader = 0;
     zab->confirmed = false;
     zab->round++;
+    /* What was heard before may name a leader that is gone: only fresh answers count. */
+    memset(zab->heard, 0, zab->peer.config.nodes * sizeof zab->heard[0]);
     zab->deadline_ns = now_ns + peer_timeout(&zab->peer) * 4;
     vote_for(zab, own_ballot(zab), now_ns, output);
 }
@@ -260,9 +262,8 @@ static void on_wake(struct zab *zab, uint64_t now_ns, struct output *output)
             return;
         }
         zab->deadline_ns = now_ns + config->knobs.heartbeat;
-        peer_send_all(&zab->peer,
-                      (struct message){.kind = PING, .term = zab->epoch, .argument = {++zab->last}},
-                      output);
+        zab->last++;
+        ping(zab, now_ns, output);
     } else if (now_ns >= zab->deadline_ns) {
         if (zab->phase == FOLLOWING && zab->confirmed)
             output_note(output, (struct note){.f = F_SUSPECT, .term = peer_term(&zab->peer)});
@@ -360,12 +361,12 @@ static void on_ack_epoch(struct zab *zab, const struct message *message, uint64_
         count_ack(zab, message->source, now_ns, output);
 }
 
-/* A ping of the epoch we acknowledged: its leader leads. A node that follows nobody, or another,
- * asks to join a leader of a newer epoch. */
+/* A ping of the epoch we are in: a majority acknowledged its leader, even if we did another. A node
+ * that follows nobody, or another, asks to join a leader of a newer epoch. */
 static void on_ping(struct zab *zab, const struct message *message, uint64_t now_ns,
                     struct output *output)
 {
-    bool ours = message->term == peer_term(&zab->peer) && message->source == peer_vote(&zab->peer);
+    bool ours = message->term == peer_term(&zab->peer);
     if (ours && zab->phase != LEADING) {
         zab->phase = FOLLOWING;
         zab->leader = message->source;

@@ -1,7 +1,7 @@
 /* Every case of tests/checks/: a small history, and what the checks must say of it.
  *
  *     case two nodes claim one term
- *     set nodes=5 uncertainty=1ms clients=1 faults=kill resource=unfenced without=durable
+ *     set nodes=5 uncertainty=1ms clients=1 faults=kill world=sim without=durable
  *     10ms n1 lead term=3 token=3
  *     ...
  *     expect single-leader-per-term invalid 0 1 "both lead in term 3"
@@ -24,7 +24,7 @@ struct case_state {
     uint32_t line;
     char name[2000];
     struct history_header header;
-    char faults[80], resource[16];
+    char faults[80], resource[16], world[16];
     struct events events;
     bool judged;
     struct report_data report;
@@ -85,6 +85,9 @@ static void set_one(struct case_state *state, const char *name, const char *valu
     else if (strcmp(name, "faults") == 0) {
         (void)snprintf(state->faults, sizeof state->faults, "%s", value);
         header->faults = state->faults;
+    } else if (strcmp(name, "world") == 0) {
+        (void)snprintf(state->world, sizeof state->world, "%s", value);
+        header->world = state->world;
     } else if (strcmp(name, "resource") == 0) {
         (void)snprintf(state->resource, sizeof state->resource, "%s", value);
         header->resource = state->resource;

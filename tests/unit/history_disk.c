@@ -127,14 +127,14 @@ static void test_children_do_not_inherit_the_file(void **state)
 {
     struct place *place = *state;
     struct history_writer *writer = create(place->path);
+    struct stat file, open_file;
     int found = 0;
+    assert_int_equal(stat(place->path, &file), 0);
     for (int number = 3; number < 64; number++) {
-        char link[64], target[128] = "";
-        (void)snprintf(link, sizeof link, "/proc/self/fd/%d", number);
-        if (readlink(link, target, sizeof target - 1) > 0 && strcmp(target, place->path) == 0) {
-            assert_true(fcntl(number, F_GETFD) & FD_CLOEXEC);
-            found++;
-        }
+        if (fstat(number, &open_file) < 0 || open_file.st_ino != file.st_ino)
+            continue;
+        assert_true(fcntl(number, F_GETFD) & FD_CLOEXEC);
+        found++;
     }
     assert_int_equal(found, 1);
     assert_int_equal(history_close(writer, NULL), 0);
@@ -185,7 +185,7 @@ static void test_no_room_for_the_header_leaves_no_file(void **state)
         limit_files(limit, &before);
         assert_int_equal(history_create(place->path, &header, &writer, &error), -EFBIG);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-        assert_int_equal(access(place->path, F_OK), -1);
+        assert_int_equal(access(place->path, F_OK), -1); /* nor any other: remove_place() */
     }
 }
 
@@ -217,6 +217,59 @@ static void test_a_killed_writer_leaves_a_readable_file(void **state)
         assert_non_null(strstr(damage, "cut off at byte"));
         assert_int_equal(unlink(place->path), 0);
     }
+}
+
+/* Killed at any moment of the beginning: no file, or one that can be read; and no other file, for
+ * the folder must be empty when remove_place() removes it. */
+static void test_a_killed_beginning_leaves_nothing_unreadable(void **state)
+{
+    struct place *place = *state;
+    for (int round = 0; round < 100; round++) {
+        int ends[2];
+        char damage[400], byte;
+        assert_int_equal(pipe(ends), 0);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            for (;;) {
+                (void)write(ends[1], "x", 1);
+                (void)history_close(create(place->path), NULL);
+                (void)unlink(place->path);
+            }
+        }
+        for (int i = 0; i <= round % 3; i++)
+            assert_int_equal(read(ends[0], &byte, 1), 1);
+        for (volatile int wait = 0; wait < round * 500; wait++)
+            continue; /* a little later every time */
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        if (access(place->path, F_OK) == 0) {
+            assert_int_equal(drain(place->path, damage), 0);
+            assert_int_equal(unlink(place->path), 0);
+        }
+    }
+}
+
+/* A name without a folder, and folders that cannot be written to or are none. */
+static void test_names(void **state)
+{
+    struct place *place = *state;
+    struct history_header header = sample_header();
+    struct history_writer *writer;
+    struct error error;
+    char damage[400], before[4096], beyond[128];
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(place->folder), 0);
+    assert_int_equal(history_close(create("history.coup"), NULL), 0);
+    assert_int_equal(chdir(before), 0);
+    assert_int_equal(drain(place->path, damage), 0);
+    (void)snprintf(beyond, sizeof beyond, "%s/x.coup", place->path);
+    assert_int_equal(history_create(beyond, &header, &writer, &error), -ENOTDIR);
+    assert_int_equal(history_create(place->folder, &header, &writer, &error), -EEXIST);
+    assert_int_equal(history_create("", &header, &writer, &error), -ENOENT);
+    assert_int_equal(history_create("/proc/x.coup", &header, &writer, &error), -ENOENT);
 }
 
 static void expect_refusal(const char *path, const char *why)
@@ -322,6 +375,8 @@ int main(void)
         AT_A_PLACE(test_a_full_disk_keeps_what_was_written),
         AT_A_PLACE(test_no_room_for_the_header_leaves_no_file),
         AT_A_PLACE(test_a_killed_writer_leaves_a_readable_file),
+        AT_A_PLACE(test_a_killed_beginning_leaves_nothing_unreadable),
+        AT_A_PLACE(test_names),
         AT_A_PLACE(test_foreign_files_are_named),
         AT_A_PLACE(test_an_unreadable_file),
         AT_A_PLACE(test_a_pipe_can_be_read),

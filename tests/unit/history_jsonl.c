@@ -92,6 +92,7 @@ static void test_round_trip(void **state)
         struct text lines = to_jsonl(&file);
         struct text file_again = to_coup(&lines);
         struct text lines_again = to_jsonl(&file_again);
+        assert_int_equal(strstr(lines.at, "{\"end\":") == NULL, cases[i].torn);
         assert_true(same(&file, &file_again));
         assert_true(same(&lines, &lines_again));
         text_release(&file);

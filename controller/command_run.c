@@ -1,0 +1,170 @@
+/* `coup run`: the main job, one cluster of real processes under faults, judged. */
+#define _GNU_SOURCE
+#include "controller/command.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sys/random.h>
+
+#include "base/units.h"
+#include "controller/run.h"
+#include "nemesis/network/backend.h"
+
+static int parse_algorithm(const struct command_line *line, struct run_config *config,
+                           struct error *error)
+{
+    struct elector_config *elector = &config->elector;
+    elector->nodes = (uint32_t)command_number(line, "nodes");
+    elector->witnesses = (uint32_t)command_number(line, "witness");
+    knobs_defaults(&elector->knobs);
+    int rc = algorithm_parse(command_text(line, "algorithm"), &config->algorithm, elector, error);
+    if (rc == 0 && command_given(line, "set"))
+        rc = knobs_parse(command_text(line, "set"), &elector->knobs, error);
+    if (rc < 0)
+        return rc;
+    if (elector->witnesses >= elector->nodes)
+        return error_usage(error,
+                           "--witness (%u) must be less than --nodes (%u), or nobody can lead",
+                           elector->witnesses, elector->nodes);
+    return config->algorithm->validate ? config->algorithm->validate(elector, error) : 0;
+}
+
+static int parse_network(const char *name, const struct network_backend **out, struct error *error)
+{
+    struct text accepted = {0};
+    text_add(&accepted, "auto");
+    for (uint32_t i = 0; network_backends[i]; i++)
+        text_add(&accepted, ", %s", network_backends[i]->name);
+    const struct network_backend *named = network_find(name);
+    bool any = slice_equals(slice_of(name), "auto");
+    int rc = 0;
+    if (!named && !any)
+        rc = error_usage(error, "--network: '%.60s' is unknown (accepted: %s)", name,
+                         text_string(&accepted));
+    text_release(&accepted);
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; network_backends[i]; i++) {
+        if (named && network_backends[i] != named)
+            continue;
+        rc = network_backends[i]->probe(error);
+        *out = network_backends[i];
+        if (rc == 0)
+            return 0;
+        error_prefix(error, "network %s", network_backends[i]->name);
+    }
+    return rc;
+}
+
+/* Short enough to be typed again. */
+static uint64_t draw_seed(void)
+{
+    uint32_t seed = 0;
+    ssize_t got = getrandom(&seed, sizeof seed, 0);
+    assert(got == sizeof seed); /* never short for so few bytes */
+    (void)got;
+    return seed;
+}
+
+static int parse_config(const struct command_line *line, struct run_config *config,
+                        struct error *error)
+{
+    *config = (struct run_config){
+        .seed = command_given(line, "seed") ? command_number(line, "seed") : draw_seed(),
+        .duration_ns = command_number(line, "time"),
+        .fault_every_ns = command_number(line, "every"),
+        .fenced = command_number(line, "resource") == 0,
+        .clients = (uint32_t)command_number(line, "clients"),
+        .rate = command_number(line, "rate"),
+        .trace = command_given(line, "trace"),
+        .folder = command_text(line, "output"),
+        .print = true,
+        .json = command_given(line, "json"),
+        .quiet = command_given(line, "quiet"),
+    };
+    int rc = parse_algorithm(line, config, error);
+    if (rc == 0)
+        rc =
+            faults_parse(command_text(line, "faults"), config->faults, &config->fault_count, error);
+    if (rc == 0 && command_given(line, "expect") &&
+        (rc = expectation_parse(command_text(line, "expect"), &config->expect, error)) < 0)
+        error_prefix(error, "--expect");
+    if (rc == 0)
+        rc = parse_network(command_text(line, "network"), &config->network, error);
+    return rc;
+}
+
+static int run_run(const struct command_line *line, struct error *error)
+{
+    struct run_config config;
+    struct run_result result;
+    struct text command = {0};
+    int rc = parse_config(line, &config, error);
+    if (rc < 0)
+        return rc;
+    for (int i = 0; i < line->argc; i++) {
+        text_add(&command, "%s", i ? " " : "");
+        text_add_shell(&command, slice_of(line->argv[i]));
+    }
+    config.command = text_string(&command);
+    rc = run_execute(&config, &result, error);
+    text_release(&command);
+    return rc < 0 ? rc : (int)result.exit_code;
+}
+
+static const char *const resource_words[] = {"fenced", "unfenced", NULL};
+
+static const struct command_option run_options[] = {
+    {"algorithm", 'a', ARGUMENT_TEXT, "NAME[:OPTION=VALUE,...]", "raft", 0, 0, NULL,
+     "election algorithm (see coup list algorithms); bug=NAME switches a planted bug on"},
+    {"nodes", 'n', ARGUMENT_COUNT, "N", "5", 1, NODES_MAX, NULL, "number of election nodes"},
+    {"time", 't', ARGUMENT_DURATION, "D", "30s", 100 * NS_PER_MS, 24 * 3600 * NS_PER_S, NULL,
+     "how long faults are injected; start, heal and final check come on top"},
+    {"faults", 'f', ARGUMENT_LIST, "KINDS", "kill,pause,partition", 0, 0, NULL,
+     "kinds or groups of faults, comma-separated, all or none (see coup list faults)"},
+    {"every", 0, ARGUMENT_DURATION, "D", "5s", 10 * NS_PER_MS, 3600 * NS_PER_S, NULL,
+     "mean distance between the beginnings of faults"},
+    {"seed", 's', ARGUMENT_COUNT, "S", NULL, 0, UINT64_MAX, NULL,
+     "number all random choices follow from; drawn and shown when not given"},
+    {"network", 0, ARGUMENT_TEXT, "NAME", "auto", 0, 0, NULL,
+     "what carries and breaks the network: auto or a backend's name"},
+    {"resource", 0, ARGUMENT_WORD, "MODE", "fenced", 0, 0, resource_words,
+     "whether the guarded resource refuses writes with an old token"},
+    {"clients", 'c', ARGUMENT_COUNT, "N", "2", 0, CLIENTS_MAX, NULL,
+     "number of clients that read and write through the leader"},
+    {"rate", 0, ARGUMENT_COUNT, "R", "50", 1, 100000, NULL, "operations a second, of each client"},
+    {"witness", 'w', ARGUMENT_COUNT, "N", "0", 0, NODES_MAX, NULL,
+     "nodes, the last ones, that vote but never lead"},
+    {"set", 0, ARGUMENT_LIST, "KNOB=VALUE", NULL, 0, 0, NULL,
+     "change a knob (see coup list knobs); may be repeated"},
+    {"trace", 0, ARGUMENT_NONE, NULL, NULL, 0, 0, NULL, "record every election message"},
+    {"expect", 'x', ARGUMENT_TEXT, "VERDICT", NULL, 0, 0, NULL,
+     "valid, invalid or invalid:CHECK: the verdict that makes the exit code 0"},
+    {"output", 'o', ARGUMENT_TEXT, "DIR", NULL, 0, 0, NULL,
+     "the run's own folder, new or empty; otherwise one is made below coup-runs/"},
+    {"json", 0, ARGUMENT_NONE, NULL, NULL, 0, 0, NULL, "print the verdict as one JSON object"},
+    {"quiet", 'q', ARGUMENT_NONE, NULL, NULL, 0, 0, NULL, "nothing on standard error but errors"},
+    {.name = NULL},
+};
+
+static const char *const run_examples[] = {
+    "coup run -n 5 -t 30s --faults kill,pause,partition,link --every 3s --seed 7",
+    "coup run --resource unfenced --faults pause --expect invalid:fencing-monotonic",
+    "coup run -a raft:bug=forget-vote --expect invalid:vote-once",
+    NULL,
+};
+
+const struct command command_run = {
+    .name = "run",
+    .summary = "break a cluster of real processes and judge it",
+    .arguments = "",
+    .details =
+        "Starts the nodes, the guarded resource and the clients in a sandbox of their own, injects "
+        "faults, heals, waits for the cluster to recover, and judges the history of it all. Needs "
+        "no root. Whatever happens, no process, interface or mount is left behind.\n\n"
+        "Ctrl-C, SIGTERM and SIGHUP end the faults early: the run heals, finishes, and what was "
+        "recorded is judged. A second one abandons it; the history so far can be checked.",
+    .options = run_options,
+    .examples = run_examples,
+    .run = run_run,
+};

@@ -1,0 +1,85 @@
+#define _GNU_SOURCE
+#include "controller/run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "controller/run_folder.h"
+#include "controller/run_internal.h"
+#include "controller/sandbox.h"
+
+/* What anybody needs to do the same again, before anything can go wrong. */
+static void announce(const struct run_config *config, const char *folder)
+{
+    if (!config->quiet)
+        (void)fprintf(stderr, "seed %" PRIu64 ", %s\n", config->seed, folder); /* only a courtesy */
+}
+
+/* The process inside ended without leaving an outcome: the history up to then is readable. */
+static int died(const struct sandbox_exit *ended, struct error *error)
+{
+    if (ended->signal && ended->interrupted)
+        return error_set(error, -EINTR, "abandoned at the second signal");
+    if (ended->signal)
+        return error_set(error, -ECHILD, "the run's controller was killed by signal %d%s",
+                         ended->signal, ended->signal == 9 ? " (out of memory?)" : "");
+    return error_set(error, -ECHILD, "the run's controller ended with status %d", ended->status);
+}
+
+static int execute_in(const struct run_order *order, struct error *error)
+{
+    struct sandbox_exit ended;
+    struct run_order inside = *order;
+    int rc = sandbox_run(run_inside, &inside, &ended, error);
+    if (rc < 0)
+        return rc;
+    if (order->outcome->failed) {
+        *error = order->outcome->error;
+        return -EIO;
+    }
+    if (!order->outcome->judged || ended.signal || ended.status)
+        return died(&ended, error);
+    return 0;
+}
+
+static void add_history(const char *history, struct error *error)
+{
+    size_t used = strlen(error->text);
+    (void)snprintf(error->text + used, sizeof error->text - used, "; history so far: %s", history);
+}
+
+int run_execute(const struct run_config *config, struct run_result *out, struct error *error)
+{
+    struct text folder = {0}, history = {0};
+    struct run_outcome *outcome =
+        mmap(NULL, sizeof *outcome, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (outcome == MAP_FAILED)
+        return error_set(error, -errno, "map memory: %s", strerror(errno));
+    int rc =
+        run_folder_create(config->folder, config->algorithm->name, config->seed, &folder, error);
+    if (rc < 0)
+        goto out;
+    announce(config, text_string(&folder));
+    text_add(&history, "%s/history.coup", text_string(&folder));
+    struct run_order order = {
+        .config = config,
+        .folder = text_string(&folder),
+        .history = text_string(&history),
+        .outcome = outcome,
+    };
+    rc = execute_in(&order, error);
+    if (rc < 0) {
+        add_history(order.history, error);
+        goto out;
+    }
+    *out = (struct run_result){.exit_code = outcome->exit_code, .verdict = outcome->verdict};
+    (void)snprintf(out->history, sizeof out->history, "%s", order.history);
+out:
+    text_release(&folder);
+    text_release(&history);
+    (void)munmap(outcome, sizeof *outcome);
+    return rc;
+}

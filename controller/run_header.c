@@ -1,0 +1,98 @@
+#define _GNU_SOURCE
+#include "controller/run_internal.h"
+
+#include <stdio.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "controller/version.h"
+#include "nemesis/network/backend.h"
+#include "nodes/clock.h"
+
+/* The text's memory becomes the caller's. */
+static char *taken(struct text *text)
+{
+    return text->at ? text->at : must_copy("");
+}
+
+/* All options, also those at their defaults: a later version may have others. */
+static char *all_options(const struct run_config *config)
+{
+    const struct algorithm *algorithm = config->algorithm;
+    struct text out = {0};
+    if (algorithm->options)
+        options_format(algorithm->options, &config->elector.options, false, &out);
+    if (config->elector.bug)
+        text_add(&out, "%sbug=%s", out.length ? "," : "",
+                 algorithm->bugs[config->elector.bug - 1].name);
+    return taken(&out);
+}
+
+static char *host_line(void)
+{
+    struct utsname kernel;
+    struct text out = {0};
+    long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES);
+    uint64_t bytes = pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    if (uname(&kernel) == 0)
+        text_add(&out, "%s %s %s, ", kernel.sysname, kernel.release, kernel.machine);
+    text_add(&out, "%ld cores, %llu MiB", cores, (unsigned long long)(bytes >> 20));
+    return taken(&out);
+}
+
+static void add_schedule(const struct schedule *schedule, struct history_header *out)
+{
+    out->schedule = must_alloc(schedule->count, sizeof *out->schedule);
+    out->schedule_count = schedule->count;
+    for (uint32_t i = 0; i < schedule->count; i++) {
+        struct text line = {0};
+        scheduled_fault_format(&schedule->faults[i], &line);
+        out->schedule[i] = taken(&line);
+    }
+}
+
+/* Processes are ours to kill and stop, and each backend that opens carries every impairment. */
+static void add_capabilities(struct history_header *out)
+{
+    uint32_t count = 0;
+    while (faults[count])
+        count++;
+    out->capabilities = must_alloc(count, sizeof *out->capabilities);
+    out->capability_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct text line = {0};
+        text_add(&line, "%s: available", faults[i]->name);
+        out->capabilities[i] = taken(&line);
+    }
+}
+
+void run_header(const struct run_config *config, const struct header_facts *facts,
+                struct history_header *out)
+{
+    struct text kinds = {0};
+    faults_format(config->faults, config->fault_count, &kinds);
+    *out = (struct history_header){
+        .format = HISTORY_FORMAT,
+        .version = must_copy(version_text()),
+        .command = must_copy(config->command),
+        .world = must_copy("real"),
+        .run = facts->run_number,
+        .seed = config->seed,
+        .started_unix_ns = clock_wall_ns(),
+        .algorithm = must_copy(config->algorithm->name),
+        .options = all_options(config),
+        .traits = config->algorithm->traits(&config->elector.options),
+        .nodes = config->elector.nodes,
+        .witnesses = config->elector.witnesses,
+        .clients = config->clients,
+        .network = must_copy(config->network->name),
+        .resource = must_copy(config->fenced ? "fenced" : "unfenced"),
+        .faults = taken(&kinds),
+        .fault_every_ns = config->fault_every_ns,
+        .duration_ns = config->duration_ns,
+        .knobs = config->elector.knobs,
+        .host = host_line(),
+    };
+    add_schedule(facts->schedule, out);
+    add_capabilities(out);
+}

@@ -1,0 +1,496 @@
+/* A run from within its sandbox: one loop, one clock tick, and the phases one after the other:
+ * start, faults, heal, final, end. */
+#define _GNU_SOURCE
+#include "controller/run_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "controller/run_verdict.h"
+#include "nodes/clock.h"
+
+#define TICK_MS 5u
+#define FLUSH_EVERY_NS (100 * NS_PER_MS)
+#define LIVE_EVERY_NS (200 * NS_PER_MS)
+#define STALL_NS (20 * NS_PER_MS)
+#define CONTROLLER_NICE (-5)
+#define ORPHANS_EVERY_NS NS_PER_S
+
+/* Bounds on what must happen for a run to go on. Generous: twenty runs may share two cores. */
+#define READY_WITHIN_NS (30 * NS_PER_S)
+#define HEAL_WITHIN_NS (15 * NS_PER_S)
+#define END_WITHIN_NS (10 * NS_PER_S)
+#define TIMEOUTS_TO_LEAD 20u
+#define TIMEOUTS_TO_RECOVER 10u
+
+struct run;
+struct phase {
+    const char *name;
+    void (*enter)(struct run *run);
+    bool (*over)(struct run *run, uint64_t now_ns);
+};
+
+enum phase_number { PHASE_START, PHASE_FAULTS, PHASE_HEAL, PHASE_FINAL, PHASE_END, PHASES };
+
+struct run {
+    const struct run_order *order;
+    const struct run_config *config;
+    uv_loop_t loop;
+    uv_timer_t tick, nemesis;
+    uv_signal_t terminated;
+    uv_poll_t outside;
+    bool has_loop, watches_outside;
+    struct schedule schedule;
+    struct history_header header;
+    struct recorder *recorder;
+    struct world *world;
+    struct engine *engine;
+    uint64_t origin_ns;
+    enum phase_number phase;
+    uint64_t phase_ns;     /* when the present phase began */
+    uint64_t faults_ns;    /* when the faults phase began */
+    uint64_t recovered_ns; /* final phase: since when all is well; 0: it is not */
+    uint64_t ticked_ns, flushed_ns, drawn_ns, orphans_ns;
+    pid_t orphan; /* seen unreaped at the last look */
+    struct live live;
+    bool interrupted;
+    bool failed;
+    struct error error;
+};
+
+static uint64_t now(const struct run *run)
+{
+    return clock_true_ns() - run->origin_ns;
+}
+
+/* The run cannot go on; what was recorded is kept. The first reason counts. */
+static void run_fail(void *context, const struct error *error)
+{
+    struct run *run = context;
+    if (run->failed)
+        return;
+    run->failed = true;
+    run->error = *error;
+    uv_stop(&run->loop);
+}
+
+/* --- phases --- */
+
+static void advance_nemesis(struct run *run);
+
+static void on_nemesis(uv_timer_t *timer)
+{
+    advance_nemesis(timer->data);
+}
+
+static void advance_nemesis(struct run *run)
+{
+    uint64_t now_ns = now(run);
+    uint64_t next_ns = engine_advance(run->engine, now_ns);
+    if (next_ns == UINT64_MAX)
+        return;
+    uint64_t wait_ns = next_ns > now_ns ? next_ns - now_ns : 0;
+    (void)uv_timer_start(&run->nemesis, on_nemesis, (wait_ns + NS_PER_MS - 1) / NS_PER_MS, 0);
+}
+
+static uint64_t timeout_ns(const struct run *run)
+{
+    return run->config->elector.knobs.election_timeout_max;
+}
+
+static void nothing(struct run *run)
+{
+    (void)run;
+}
+
+static bool start_over(struct run *run, uint64_t now_ns)
+{
+    struct error error;
+    char name[PROCESS_NAME_MAX];
+    if (run->interrupted || world_crashed(run->world))
+        return true;
+    if (!world_ready(run->world)) {
+        if (now_ns < READY_WITHIN_NS)
+            return false;
+        (void)error_set(&error, -ETIMEDOUT, "%s was not ready within %d s (its log is in %s/logs)",
+                        process_name(world_unready(run->world), name),
+                        (int)(READY_WITHIN_NS / NS_PER_S), run->order->folder);
+        run_fail(run, &error);
+        return false;
+    }
+    return view_leader(world_view(run->world), NULL) != 0 ||
+           now_ns > READY_WITHIN_NS + TIMEOUTS_TO_LEAD * timeout_ns(run);
+}
+
+static void faults_enter(struct run *run)
+{
+    run->faults_ns = run->phase_ns;
+    world_tell_clients(run->world, "start");
+    engine_begin(run->engine, run->phase_ns);
+    advance_nemesis(run);
+}
+
+static bool faults_over(struct run *run, uint64_t now_ns)
+{
+    return run->interrupted || now_ns >= run->phase_ns + run->config->duration_ns;
+}
+
+static void heal_enter(struct run *run)
+{
+    engine_heal(run->engine, run->phase_ns);
+    advance_nemesis(run);
+}
+
+static bool heal_over(struct run *run, uint64_t now_ns)
+{
+    bool late = now_ns > run->phase_ns + HEAL_WITHIN_NS;
+    if (engine_quiet(run->engine))
+        return world_ready(run->world) || late; /* a node that only crashes is the checks' matter */
+    if (late) {
+        struct error error;
+        struct text pending = {0};
+        engine_pending(run->engine, &pending);
+        (void)error_set(&error, -ETIMEDOUT, "healing did not end within %d s: %.300s",
+                        (int)(HEAL_WITHIN_NS / NS_PER_S), text_string(&pending));
+        text_release(&pending);
+        run_fail(run, &error);
+    }
+    return false;
+}
+
+/* Long enough for the `recovers` check to find its answer in the history, whatever it is. */
+static bool final_over(struct run *run, uint64_t now_ns)
+{
+    const struct view *view = world_view(run->world);
+    uint64_t bound_ns = run->config->elector.knobs.recover_within;
+    if (bound_ns == 0)
+        bound_ns = TIMEOUTS_TO_RECOVER * timeout_ns(run);
+    if (!view_agreed(view) || view->accepted_ns < run->phase_ns)
+        run->recovered_ns = 0;
+    else if (run->recovered_ns == 0)
+        run->recovered_ns = now_ns;
+    bool settled = run->recovered_ns && now_ns > run->recovered_ns + timeout_ns(run);
+    return settled || now_ns > run->phase_ns + bound_ns + timeout_ns(run);
+}
+
+static void end_enter(struct run *run)
+{
+    world_attach(run->world, NULL);
+    world_finish(run->world);
+}
+
+static bool end_over(struct run *run, uint64_t now_ns)
+{
+    struct error error;
+    char name[PROCESS_NAME_MAX];
+    uint32_t left = world_left(run->world);
+    if (left == WORLD_NOBODY)
+        return true;
+    if (now_ns > run->phase_ns + END_WITHIN_NS) {
+        (void)error_set(&error, -ETIMEDOUT, "%s did not end within %d s of being told to",
+                        process_name(left, name), (int)(END_WITHIN_NS / NS_PER_S));
+        run_fail(run, &error);
+    }
+    return false;
+}
+
+static const struct phase phases[PHASES] = {
+    [PHASE_START] = {"start", nothing, start_over},
+    [PHASE_FAULTS] = {"faults", faults_enter, faults_over},
+    [PHASE_HEAL] = {"heal", heal_enter, heal_over},
+    [PHASE_FINAL] = {"final", nothing, final_over},
+    [PHASE_END] = {"end", end_enter, end_over},
+};
+
+static void record(struct run *run, enum event_f f, enum event_field field, const char *text)
+{
+    struct event event = {
+        .time_ns = now(run),
+        .process = PROCESS_NUMBER(PROCESS_CONTROLLER, 0),
+        .type = EVENT_INFO,
+        .f = (uint8_t)f,
+    };
+    event_set_text(&event, field, slice_of(text));
+    recorder_add(run->recorder, &event);
+}
+
+static void enter_phase(struct run *run, enum phase_number phase)
+{
+    run->phase = phase;
+    run->phase_ns = now(run);
+    record(run, F_PHASE, FIELD_NAME, phases[phase].name);
+    phases[phase].enter(run);
+}
+
+static void advance_phase(struct run *run, uint64_t now_ns)
+{
+    if (run->failed || !phases[run->phase].over(run, now_ns))
+        return;
+    if (run->phase == PHASE_END)
+        uv_stop(&run->loop);
+    else if (run->phase == PHASE_START && (run->interrupted || world_crashed(run->world)))
+        enter_phase(run, PHASE_END); /* there is nothing to break */
+    else
+        enter_phase(run, run->phase + 1);
+}
+
+/* --- the tick --- */
+
+/* A loop of ours that came late explains suspicions that no fault does. */
+static void note_stall(struct run *run, uint64_t now_ns)
+{
+    uint64_t due_ns = run->ticked_ns + TICK_MS * NS_PER_MS;
+    if (run->ticked_ns && now_ns > due_ns + STALL_NS) {
+        struct text text = {0};
+        text_add(&text, "stall %" PRIu64, now_ns - due_ns);
+        record(run, F_NOTE, FIELD_TEXT, text_string(&text));
+        text_release(&text);
+    }
+    run->ticked_ns = now_ns;
+}
+
+static void draw(struct run *run, uint64_t now_ns)
+{
+    struct live_facts facts = {
+        .phase = phases[run->phase].name,
+        .now_ns = now_ns,
+        .end_ns = run->faults_ns ? run->faults_ns + run->config->duration_ns : 0,
+        .view = world_view(run->world),
+        .engine = run->engine,
+        .violated = recorder_violated(run->recorder),
+    };
+    live_draw(&run->live, &facts);
+}
+
+/* As PID 1 we inherit whatever loses its parent. Children have owners here who reap them at once;
+ * one that is still there at the second look has none. */
+static void reap_orphan(struct run *run)
+{
+    siginfo_t info = {0};
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 &&
+        info.si_pid == run->orphan)
+        (void)waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
+    run->orphan = info.si_pid;
+}
+
+static bool is_due(uint64_t *last_ns, uint64_t every_ns, uint64_t now_ns)
+{
+    if (now_ns < *last_ns + every_ns)
+        return false;
+    *last_ns = now_ns;
+    return true;
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct run *run = timer->data;
+    struct error error;
+    uint64_t now_ns = now(run);
+    note_stall(run, now_ns);
+    world_tick(run->world);
+    int rc = recorder_emit(run->recorder, now_ns, &error);
+    if (rc == 0 && is_due(&run->flushed_ns, FLUSH_EVERY_NS, now_ns))
+        rc = recorder_flush(run->recorder, &error);
+    if (rc < 0)
+        run_fail(run, &error);
+    if (is_due(&run->orphans_ns, ORPHANS_EVERY_NS, now_ns))
+        reap_orphan(run);
+    advance_nemesis(run);
+    advance_phase(run, now_ns);
+    if (is_due(&run->drawn_ns, LIVE_EVERY_NS, now_ns))
+        draw(run, now_ns);
+}
+
+/* --- from the first descriptor to the last --- */
+
+static void on_terminated(uv_signal_t *handle, int number)
+{
+    struct run *run = handle->data;
+    (void)number;
+    run->interrupted = true;
+}
+
+static void on_outside(uv_poll_t *handle, int status, int events)
+{
+    (void)handle;
+    (void)status;
+    (void)events;
+    _exit(EXIT_HARNESS); /* nobody waits for a verdict; the kernel clears away what is left */
+}
+
+static int open_loop(struct run *run, int outside_fd, struct error *error)
+{
+    sigset_t terminate;
+    int rc = uv_loop_init(&run->loop);
+    if (rc < 0)
+        return error_set(error, rc, "create an event loop: %s", uv_strerror(rc));
+    run->has_loop = true;
+    (void)uv_timer_init(&run->loop, &run->tick); /* these only link the handle in */
+    (void)uv_timer_init(&run->loop, &run->nemesis);
+    (void)uv_signal_init(&run->loop, &run->terminated);
+    rc = uv_poll_init(&run->loop, &run->outside, outside_fd);
+    run->watches_outside = rc == 0;
+    run->tick.data = run->nemesis.data = run->terminated.data = run;
+    if (rc == 0)
+        rc = uv_poll_start(&run->outside, UV_READABLE | UV_DISCONNECT, on_outside);
+    if (rc == 0)
+        rc = uv_signal_start(&run->terminated, on_terminated, SIGTERM);
+    if (rc < 0)
+        return error_set(error, rc, "watch signals: %s", uv_strerror(rc));
+    (void)sigemptyset(&terminate);
+    (void)sigaddset(&terminate, SIGTERM);
+    (void)sigprocmask(SIG_UNBLOCK, &terminate, NULL);
+    return 0;
+}
+
+/* Whoever else has handles in the loop closes them at once or as soon as it can. */
+static void close_loop(struct run *run)
+{
+    if (!run->has_loop)
+        return;
+    uv_close((uv_handle_t *)&run->tick, NULL);
+    uv_close((uv_handle_t *)&run->nemesis, NULL);
+    uv_close((uv_handle_t *)&run->terminated, NULL);
+    if (run->watches_outside)
+        uv_close((uv_handle_t *)&run->outside, NULL);
+    while (uv_run(&run->loop, UV_RUN_DEFAULT) != 0) /* an earlier stop ends it once */
+        continue;
+    int rc = uv_loop_close(&run->loop);
+    assert(rc == 0);
+    (void)rc;
+}
+
+static void plan(struct run *run)
+{
+    const struct run_config *config = run->config;
+    struct plan_request request = {
+        .seed = config->seed,
+        .nodes = config->elector.nodes,
+        .kinds = config->faults,
+        .kind_count = config->fault_count,
+        .every_ns = config->fault_every_ns,
+        .length_ns = config->duration_ns,
+        .election_timeout_ns = timeout_ns(run),
+    };
+    if (!config->schedule)
+        plan_random(&request, &run->schedule);
+}
+
+static const struct schedule *schedule_of(const struct run *run)
+{
+    return run->config->schedule ? run->config->schedule : &run->schedule;
+}
+
+static uint64_t draw_run_number(void)
+{
+    uint64_t number = 0;
+    ssize_t got = getrandom(&number, sizeof number, 0);
+    assert(got == sizeof number); /* never short for so few bytes */
+    (void)got;
+    return number >> 11 | 1; /* JSON readers keep 53 bits */
+}
+
+static int open_run(struct run *run, int outside_fd, struct error *error)
+{
+    struct header_facts facts = {.run_number = draw_run_number(), .schedule = schedule_of(run)};
+    run_header(run->config, &facts, &run->header);
+    int rc = open_loop(run, outside_fd, error);
+    if (rc == 0)
+        rc = recorder_open(run->order->history, &run->header, &run->recorder, error);
+    if (rc < 0)
+        return rc;
+    record(run, F_PHASE, FIELD_NAME, phases[PHASE_START].name);
+    struct world_config config = {
+        .run = run->config,
+        .loop = &run->loop,
+        .recorder = run->recorder,
+        .folder = run->order->folder,
+        .run_number = facts.run_number,
+        .origin_ns = run->origin_ns,
+        .context = run,
+        .failed = run_fail,
+    };
+    rc = world_open(&config, &run->world, error);
+    if (rc < 0)
+        return rc;
+    struct nemesis_world hands;
+    world_nemesis(run->world, &hands);
+    run->engine = engine_new(schedule_of(run), run->config->elector.nodes, &hands);
+    world_attach(run->world, run->engine);
+    (void)uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS); /* fails only without callback */
+    return 0;
+}
+
+/* Everything said so far comes into the file, also when the run failed. */
+static void write_rest(struct run *run)
+{
+    struct error error;
+    if (run->world)
+        world_tick(run->world);
+    int rc = recorder_emit(run->recorder, UINT64_MAX, &error);
+    if (rc == 0)
+        rc = recorder_flush(run->recorder, &error);
+    if (rc < 0)
+        run_fail(run, &error);
+}
+
+static void judge(struct run *run)
+{
+    struct verdict_request request = {
+        .config = run->config,
+        .header = &run->header,
+        .history = run->order->history,
+        .folder = run->order->folder,
+    };
+    struct error error;
+    struct recorder *recorder = run->recorder;
+    run->recorder = NULL; /* it ends with the verdict */
+    if (verdict_conclude(&request, recorder, run->order->outcome, &error) < 0)
+        run_fail(run, &error);
+}
+
+static void close_run(struct run *run)
+{
+    struct error error;
+    world_close(run->world);
+    engine_free(run->engine);
+    if (run->recorder)
+        recorder_abandon(run->recorder); /* a verdict would have closed it */
+    if (recorder_close(run->recorder, &error) < 0)
+        run_fail(run, &error);
+    close_loop(run);
+    header_release(&run->header);
+    schedule_release(&run->schedule);
+}
+
+int run_inside(void *context, int outside_fd)
+{
+    const struct run_order *order = context;
+    struct error error;
+    struct run run = {.order = order, .config = order->config, .origin_ns = clock_true_ns()};
+    (void)setpriority(PRIO_PROCESS, 0, CONTROLLER_NICE); /* where we may */
+    live_init(&run.live, run.config->quiet);
+    plan(&run);
+    if (open_run(&run, outside_fd, &error) < 0)
+        run_fail(&run, &error);
+    else
+        (void)uv_run(&run.loop, UV_RUN_DEFAULT); /* until stopped */
+    live_clear(&run.live);
+    if (run.recorder)
+        write_rest(&run);
+    if (!run.failed)
+        judge(&run);
+    close_run(&run);
+    order->outcome->failed = run.failed;
+    order->outcome->error = run.error;
+    return run.failed ? EXIT_HARNESS : EXIT_VALID;
+}

@@ -1,0 +1,213 @@
+/* What the nemesis asks of real processes and links, and when it counts as done: a kill when the
+ * process is reaped, a pause when the kernel says it stands still, a restart when the new process
+ * reports that it listens. */
+#define _GNU_SOURCE
+#include "controller/world_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void answer(struct world *world, const struct action *action, bool ok, const char *proof)
+{
+    if (world->engine)
+        engine_done(world->engine, action->ticket, ok, action->begin_ns, world_now(world), 0,
+                    slice_of(proof));
+}
+
+static struct action begin(struct world *world, enum action_kind kind, uint64_t ticket,
+                           uint32_t node)
+{
+    return (struct action){
+        .ticket = ticket, .kind = kind, .node = node, .begin_ns = world_now(world)};
+}
+
+static void wait_for(struct world *world, struct action action)
+{
+    if (world->action_count == world->action_capacity) {
+        world->action_capacity = world->action_capacity ? world->action_capacity * 2 : 16;
+        world->actions = must_grow(world->actions, world->action_capacity, sizeof *world->actions);
+    }
+    world->actions[world->action_count++] = action;
+}
+
+static bool is_waiting(const struct world *world, enum action_kind kind, uint32_t node)
+{
+    for (uint32_t i = 0; i < world->action_count; i++)
+        if (world->actions[i].kind == kind && world->actions[i].node == node)
+            return true;
+    return false;
+}
+
+/* Take actions out before answering: an answer may bring new requests. */
+static void settle(struct world *world, enum action_kind kind, const struct child *child, bool ok,
+                   const char *proof)
+{
+    for (uint32_t i = 0; i < world->action_count;) {
+        struct action action = world->actions[i];
+        if (action.kind != kind || action.node != child->process) {
+            i++;
+            continue;
+        }
+        memmove(&world->actions[i], &world->actions[i + 1],
+                (world->action_count - i - 1) * sizeof action);
+        world->action_count--;
+        answer(world, &action, ok, proof);
+        i = 0;
+    }
+}
+
+static struct child *node_of(struct world *world, uint32_t node)
+{
+    return children_at(world->children, node - 1);
+}
+
+static void on_kill(void *context, uint64_t ticket, uint32_t node)
+{
+    struct world *world = context;
+    struct action action = begin(world, DO_KILL, ticket, node);
+    if (child_kill(node_of(world, node)) < 0)
+        answer(world, &action, false, "not running");
+    else
+        wait_for(world, action);
+}
+
+static void on_restart(void *context, uint64_t ticket, uint32_t node)
+{
+    struct world *world = context;
+    struct action action = begin(world, DO_RESTART, ticket, node);
+    struct child *child = node_of(world, node);
+    if (child->ready) {
+        answer(world, &action, true, "running");
+        return;
+    }
+    wait_for(world, action);
+    if (child->pid == 0)
+        world_start(world, child);
+}
+
+static void on_pause(void *context, uint64_t ticket, uint32_t node)
+{
+    struct world *world = context;
+    struct action action = begin(world, DO_PAUSE, ticket, node);
+    struct child *child = node_of(world, node);
+    if (child->stopped)
+        answer(world, &action, true, "already stopped");
+    else if (child_pause(child) < 0)
+        answer(world, &action, false, "not running");
+    else
+        wait_for(world, action);
+}
+
+/* A stop that is still on its way is waited for: continued too early it would never be reported. */
+static void on_resume(void *context, uint64_t ticket, uint32_t node)
+{
+    struct world *world = context;
+    struct action action = begin(world, DO_RESUME, ticket, node);
+    struct child *child = node_of(world, node);
+    bool stopping = is_waiting(world, DO_PAUSE, node);
+    if (child->pid == 0 || (!child->stopped && !stopping)) {
+        answer(world, &action, true, "not stopped");
+        return;
+    }
+    wait_for(world, action);
+    if (child->stopped)
+        (void)child_resume(child); /* if it just ended, its end answers */
+}
+
+void actions_ready(struct world *world, const struct child *child)
+{
+    struct text proof = {0};
+    text_add(&proof, "pid %d ready", (int)child->pid);
+    settle(world, DO_RESTART, child, true, text_string(&proof));
+    text_release(&proof);
+}
+
+void actions_stopped(struct world *world, struct child *child)
+{
+    struct text proof = {0};
+    text_add(&proof, "pid %d stopped", (int)child->pid);
+    if (is_waiting(world, DO_RESUME, child->process))
+        (void)child_resume(child);
+    settle(world, DO_PAUSE, child, true, text_string(&proof));
+    text_release(&proof);
+}
+
+void actions_resumed(struct world *world, const struct child *child)
+{
+    struct text proof = {0};
+    text_add(&proof, "pid %d continued", (int)child->pid);
+    settle(world, DO_PAUSE, child, false, "continued before it stopped");
+    settle(world, DO_RESUME, child, true, text_string(&proof));
+    text_release(&proof);
+}
+
+void actions_ended(struct world *world, const struct child *child, const struct child_end *end)
+{
+    struct text proof = {0};
+    if (end->signal)
+        text_add(&proof, "ended by signal %d", end->signal);
+    else
+        text_add(&proof, "ended with status %d", end->status);
+    settle(world, DO_KILL, child, end->by == BY_SCHEDULE, text_string(&proof));
+    settle(world, DO_PAUSE, child, false, text_string(&proof));
+    settle(world, DO_RESUME, child, true, text_string(&proof));
+    settle(world, DO_RESTART, child, false, text_string(&proof));
+    text_release(&proof);
+}
+
+static void on_links(void *context, uint64_t ticket, const struct link_change *changes,
+                     uint32_t count)
+{
+    struct world *world = context;
+    world->backend->apply(world->network, ticket, changes, count);
+}
+
+static void on_counters(void *context, uint64_t ticket, const struct link_change *links,
+                        uint32_t count)
+{
+    struct world *world = context;
+    world->backend->counters(world->network, ticket, links, count);
+}
+
+void actions_network(void *context, uint64_t ticket, const char *failure, uint64_t begin_ns,
+                     uint64_t end_ns, uint64_t touched, const char *proof)
+{
+    struct world *world = context;
+    const char *text = failure ? failure : proof ? proof : "";
+    if (world->engine)
+        engine_done(world->engine, ticket, !failure, begin_ns, end_ns, touched, slice_of(text));
+}
+
+static void on_view(void *context, struct cluster_view *out)
+{
+    const struct world *world = context;
+    view_cluster(&world->view, out);
+}
+
+/* The engine stamped it when it happened. */
+static void on_record(void *context, const struct event *event)
+{
+    struct world *world = context;
+    view_event(&world->view, event);
+    recorder_add(world->config.recorder, event);
+}
+
+void world_nemesis(struct world *world, struct nemesis_world *out)
+{
+    *out = (struct nemesis_world){
+        .context = world,
+        .view = on_view,
+        .kill = on_kill,
+        .restart = on_restart,
+        .pause = on_pause,
+        .resume = on_resume,
+        .links = on_links,
+        .counters = on_counters,
+        .record = on_record,
+    };
+}
+
+void world_attach(struct world *world, struct engine *engine)
+{
+    world->engine = engine;
+}

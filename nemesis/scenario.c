@@ -1,0 +1,295 @@
+/* Scenarios from YAML, by libyaml's document tree. */
+#include "nemesis/scenario.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <yaml.h>
+
+#include "base/units.h"
+
+/* The document being read and where its errors go. */
+struct source {
+    const char *file;
+    yaml_document_t document;
+    struct error *error;
+};
+
+enum key_type { KEY_TEXT, KEY_COUNT, KEY_DURATION, KEY_SEED, KEY_OPTIONS, KEY_STEPS };
+
+/* The top-level keys. Steps come last when read, since targets depend on `nodes`. */
+static const struct key {
+    const char *name;
+    enum key_type type;
+    size_t offset;
+    const char *initial; /* NULL: must be given */
+} keys[] = {
+    {"name", KEY_TEXT, offsetof(struct scenario, name), NULL},
+    {"summary", KEY_TEXT, offsetof(struct scenario, summary), ""},
+    {"algorithm", KEY_TEXT, offsetof(struct scenario, algorithm), NULL},
+    {"nodes", KEY_COUNT, offsetof(struct scenario, nodes), "5"},
+    {"witnesses", KEY_COUNT, offsetof(struct scenario, witnesses), "0"},
+    {"clients", KEY_COUNT, offsetof(struct scenario, clients), "2"},
+    {"seed", KEY_SEED, offsetof(struct scenario, seed), "1"},
+    {"time", KEY_DURATION, offsetof(struct scenario, duration_ns), NULL},
+    {"resource", KEY_TEXT, offsetof(struct scenario, resource), "fenced"},
+    {"set", KEY_OPTIONS, offsetof(struct scenario, knobs), ""},
+    {"physics", KEY_OPTIONS, offsetof(struct scenario, physics), ""},
+    {"expect", KEY_TEXT, offsetof(struct scenario, expect), "valid"},
+    {"steps", KEY_STEPS, 0, ""},
+};
+#define KEY_NUMBER (sizeof keys / sizeof keys[0])
+
+static int fail(const struct source *source, const yaml_node_t *node, const char *what)
+{
+    return error_usage(source->error, "%s:%zu: %s", source->file,
+                       node ? node->start_mark.line + 1 : 1, what);
+}
+
+/* Put "file:line: key" before what a parser below said. */
+static int blame(const struct source *source, const yaml_node_t *node, const char *key)
+{
+    error_prefix(source->error, "%s:%zu: %s", source->file, node->start_mark.line + 1, key);
+    return -EINVAL;
+}
+
+static const char *scalar(const yaml_node_t *node)
+{
+    if (node->type != YAML_SCALAR_NODE ||
+        strlen((const char *)node->data.scalar.value) != node->data.scalar.length)
+        return NULL;
+    return (const char *)node->data.scalar.value;
+}
+
+static void set_text(struct scenario *scenario, const struct key *key, const char *text)
+{
+    char **field = (char **)(void *)((char *)scenario + key->offset);
+    free(*field);
+    *field = must_copy(text);
+}
+
+static int set_number(struct scenario *scenario, const struct key *key, const char *text,
+                      struct error *error)
+{
+    uint64_t value;
+    int rc = key->type == KEY_DURATION ? parse_duration(text, &value, error)
+                                       : parse_count(text, &value, error);
+    if (rc < 0)
+        return rc;
+    if (key->type == KEY_COUNT && value > UINT32_MAX)
+        return error_usage(error, "'%s' is too large", text);
+    if (key->type == KEY_COUNT)
+        *(uint32_t *)(void *)((char *)scenario + key->offset) = (uint32_t)value;
+    else
+        *(uint64_t *)(void *)((char *)scenario + key->offset) = value;
+    return 0;
+}
+
+/* "a=1,b=2" from a mapping {a: 1, b: 2}, or the text as it is. */
+static int options_text(struct source *source, const yaml_node_t *node, struct text *out)
+{
+    if (scalar(node)) {
+        text_add(out, "%s", scalar(node));
+        return 0;
+    }
+    if (node->type != YAML_MAPPING_NODE)
+        return fail(source, node, "must be a mapping of names to values");
+    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+         pair < node->data.mapping.pairs.top; pair++) {
+        const yaml_node_t *name = yaml_document_get_node(&source->document, pair->key);
+        const yaml_node_t *value = yaml_document_get_node(&source->document, pair->value);
+        if (!scalar(name) || !scalar(value))
+            return fail(source, name, "must be a name and a plain value");
+        text_add(out, "%s%s=%s", out->length ? "," : "", scalar(name), scalar(value));
+    }
+    return 0;
+}
+
+/* One step as the schedule's line form, which has the only parser of faults. */
+static int read_step(struct source *source, const yaml_node_t *node, struct scenario *out)
+{
+    struct text line = {0};
+    struct scheduled_fault scheduled;
+    int rc = 0;
+    if (node->type != YAML_MAPPING_NODE)
+        return fail(source, node, "a step must be a mapping like {at: 1s, fault: kill}");
+    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+         rc == 0 && pair < node->data.mapping.pairs.top; pair++) {
+        const yaml_node_t *key = yaml_document_get_node(&source->document, pair->key);
+        const yaml_node_t *value = yaml_document_get_node(&source->document, pair->value);
+        if (!scalar(key) || !scalar(value) || strpbrk(scalar(value), " \t\n") ||
+            strpbrk(scalar(key), " =\t\n"))
+            rc = fail(source, key, "a step's keys and values must be plain words");
+        else
+            text_add(&line, "%s%s=%s", line.length ? " " : "", scalar(key), scalar(value));
+    }
+    if (rc == 0) {
+        rc = scheduled_fault_parse(text_string(&line), out->nodes, &scheduled, source->error);
+        if (rc < 0)
+            (void)blame(source, node, "step");
+    }
+    if (rc == 0 && scheduled.at_ns >= out->duration_ns)
+        rc = fail(source, node, "step begins after the scenario's time is over");
+    if (rc == 0)
+        schedule_add(&out->schedule, &scheduled);
+    text_release(&line);
+    return rc;
+}
+
+static int read_steps(struct source *source, const yaml_node_t *node, struct scenario *out)
+{
+    if (node->type != YAML_SEQUENCE_NODE)
+        return fail(source, node, "steps must be a list");
+    if (node->data.sequence.items.top - node->data.sequence.items.start > SCENARIO_STEPS_MAX)
+        return fail(source, node, "too many steps");
+    for (yaml_node_item_t *item = node->data.sequence.items.start;
+         item < node->data.sequence.items.top; item++) {
+        int rc = read_step(source, yaml_document_get_node(&source->document, *item), out);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int read_key(struct source *source, const struct key *key, const yaml_node_t *node,
+                    struct scenario *out)
+{
+    struct text text = {0};
+    int rc;
+    switch (key->type) {
+    case KEY_STEPS: return read_steps(source, node, out);
+    case KEY_OPTIONS:
+        rc = options_text(source, node, &text);
+        if (rc == 0)
+            set_text(out, key, text_string(&text));
+        text_release(&text);
+        return rc;
+    case KEY_TEXT:
+    case KEY_COUNT:
+    case KEY_DURATION:
+    case KEY_SEED: break;
+    }
+    if (!scalar(node))
+        return fail(source, node, "must be a plain value");
+    if (key->type == KEY_TEXT) {
+        set_text(out, key, scalar(node));
+        return 0;
+    }
+    rc = set_number(out, key, scalar(node), source->error);
+    return rc < 0 ? blame(source, node, key->name) : 0;
+}
+
+static int unknown_key(const struct source *source, const yaml_node_t *node)
+{
+    struct text what = {0};
+    text_add(&what, "unknown key '%.60s' (known: ", scalar(node) ? scalar(node) : "?");
+    for (size_t i = 0; i < KEY_NUMBER; i++)
+        text_add(&what, "%s%s", i ? ", " : "", keys[i].name);
+    text_add(&what, ")");
+    int rc = fail(source, node, text_string(&what));
+    text_release(&what);
+    return rc;
+}
+
+/* Which value belongs to which key: all known, none twice. */
+static int find_values(struct source *source, const yaml_node_t *root,
+                       const yaml_node_t *values[KEY_NUMBER])
+{
+    if (!root || root->type != YAML_MAPPING_NODE)
+        return fail(source, root, "not a scenario: a mapping of keys to values is expected");
+    for (yaml_node_pair_t *pair = root->data.mapping.pairs.start;
+         pair < root->data.mapping.pairs.top; pair++) {
+        const yaml_node_t *node = yaml_document_get_node(&source->document, pair->key);
+        size_t i = 0;
+        while (i < KEY_NUMBER && (!scalar(node) || strcmp(scalar(node), keys[i].name) != 0))
+            i++;
+        if (i == KEY_NUMBER)
+            return unknown_key(source, node);
+        if (values[i])
+            return fail(source, node, "key given twice");
+        values[i] = yaml_document_get_node(&source->document, pair->value);
+    }
+    return 0;
+}
+
+static int set_initial(const struct source *source, const struct key *key, struct scenario *out)
+{
+    struct text what = {0};
+    int rc = 0;
+    if (!key->initial) {
+        text_add(&what, "key '%s' is missing", key->name);
+        rc = fail(source, NULL, text_string(&what));
+        text_release(&what);
+    } else if (key->type == KEY_TEXT || key->type == KEY_OPTIONS) {
+        set_text(out, key, key->initial);
+    } else if (key->type != KEY_STEPS) {
+        rc = set_number(out, key, key->initial, source->error);
+    }
+    return rc;
+}
+
+static int read_root(struct source *source, struct scenario *out)
+{
+    const yaml_node_t *values[KEY_NUMBER] = {NULL};
+    int rc = find_values(source, yaml_document_get_root_node(&source->document), values);
+    for (size_t i = 0; rc == 0 && i < KEY_NUMBER; i++)
+        rc = values[i] ? read_key(source, &keys[i], values[i], out)
+                       : set_initial(source, &keys[i], out);
+    return rc;
+}
+
+int scenario_parse(const char *file, struct slice yaml, struct scenario *out, struct error *error)
+{
+    struct source source = {.file = file, .error = error};
+    struct scenario scenario = {0};
+    yaml_parser_t parser;
+    if (!yaml_parser_initialize(&parser))
+        return error_set(error, -ENOMEM, "%s: cannot start the YAML parser", file);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)yaml.at, yaml.length);
+    if (!yaml_parser_load(&parser, &source.document)) {
+        int rc = error_usage(error, "%s:%zu: %s", file, parser.problem_mark.line + 1,
+                             parser.problem ? parser.problem : "not YAML");
+        yaml_parser_delete(&parser);
+        return rc;
+    }
+    int rc = read_root(&source, &scenario);
+    yaml_document_delete(&source.document);
+    yaml_parser_delete(&parser);
+    if (rc < 0)
+        scenario_release(&scenario);
+    else
+        *out = scenario;
+    return rc;
+}
+
+int scenario_read(const char *path, struct scenario *out, struct error *error)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return error_usage(error, "%s: %s", path, strerror(errno));
+    char *bytes = must_alloc(1, SCENARIO_BYTES_MAX + 1);
+    size_t length = fread(bytes, 1, SCENARIO_BYTES_MAX + 1, file);
+    int rc = 0;
+    if (ferror(file))
+        rc = error_usage(error, "%s: cannot be read", path);
+    else if (length > SCENARIO_BYTES_MAX)
+        rc = error_usage(error, "%s: larger than a scenario may be (%u bytes)", path,
+                         SCENARIO_BYTES_MAX);
+    else
+        rc = scenario_parse(path, (struct slice){bytes, length}, out, error);
+    (void)fclose(file);
+    free(bytes);
+    return rc;
+}
+
+void scenario_release(struct scenario *scenario)
+{
+    for (size_t i = 0; i < KEY_NUMBER; i++)
+        if (keys[i].type == KEY_TEXT || keys[i].type == KEY_OPTIONS)
+            free(*(char **)(void *)((char *)scenario + keys[i].offset));
+    schedule_release(&scenario->schedule);
+    *scenario = (struct scenario){0};
+}

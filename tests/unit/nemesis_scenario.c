@@ -1,0 +1,84 @@
+/* Scenario files: what is read, and the line and key that an error names. */
+#include "tests/test.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "nemesis/scenario.h"
+
+static int parse(const char *yaml, struct scenario *out, struct error *error)
+{
+    return scenario_parse("s.yaml", slice_of(yaml), out, error);
+}
+
+static void test_a_whole_scenario(void **state)
+{
+    (void)state;
+    struct scenario scenario;
+    struct error error;
+    const char *yaml = "name: two faults\n"
+                       "algorithm: \"raft:prevote=off\"\n"
+                       "nodes: 3\n"
+                       "time: 4s\n"
+                       "set: {heartbeat: 20ms, registers: 2}\n"
+                       "expect: invalid:vote-once\n"
+                       "steps:\n"
+                       "  - {at: 2s, fault: loss, on: n1, loss: 30%, for: 1s}\n"
+                       "  - at: 1s\n"
+                       "    fault: kill\n"
+                       "    on: leader\n";
+    assert_int_equal(parse(yaml, &scenario, &error), 0);
+    assert_string_equal(scenario.algorithm, "raft:prevote=off");
+    assert_string_equal(scenario.knobs, "heartbeat=20ms,registers=2");
+    assert_string_equal(scenario.resource, "fenced");
+    assert_string_equal(scenario.expect, "invalid:vote-once");
+    assert_int_equal(scenario.nodes, 3);
+    assert_int_equal(scenario.clients, 2);
+    assert_int_equal(scenario.duration_ns, 4 * NS_PER_S);
+    assert_int_equal(scenario.schedule.count, 2);
+    assert_string_equal(scenario.schedule.faults[0].fault->name, "kill");
+    assert_int_equal(scenario.schedule.faults[1].at_ns, 2 * NS_PER_S);
+    scenario_release(&scenario);
+}
+
+static void test_errors_name_line_and_key(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml, *says;
+    } cases[] = {
+        {"", "s.yaml:1: not a scenario"},
+        {"- a\n", "s.yaml:1: not a scenario"},
+        {"name: x\nfaults: y\n", "s.yaml:2: unknown key 'faults' (known: name, summary, algorithm"},
+        {"name: x\nname: y\n", "s.yaml:2: key given twice"},
+        {"name: x\ntime: 1s\n", "s.yaml:1: key 'algorithm' is missing"},
+        {"name: x\nalgorithm: raft\ntime: soon\n", "s.yaml:3: time: 'soon' is not a duration"},
+        {"name: x\nalgorithm: raft\nnodes: [1]\ntime: 1s\n", "s.yaml:3: must be a plain value"},
+        {"name: x\nalgorithm: raft\ntime: 1s\nsteps: 3\n", "s.yaml:4: steps must be a list"},
+        {"name: x\nalgorithm: raft\ntime: 1s\nsteps:\n - {at: 0s, fault: fire}\n",
+         "s.yaml:5: step"},
+        {"name: x\nalgorithm: raft\ntime: 1s\nsteps:\n - {at: 2s, fault: kill}\n",
+         "s.yaml:5: step begins after the scenario's time is over"},
+        {"name: x\nalgorithm: raft\ntime: 1s\nsteps:\n - {at: 0s, fault: kill, on: n9}\n",
+         "s.yaml:5: step"},
+        {"name: [x\n", "s.yaml:2: "},
+        {"name: \"a\\0b\"\nalgorithm: raft\ntime: 1s\n", "s.yaml:1: must be a plain value"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct scenario scenario;
+        struct error error = {.text = ""};
+        assert_true(parse(cases[i].yaml, &scenario, &error) < 0);
+        assert_int_equal(error_exit_code(&error), EXIT_USAGE_BAD);
+        if (strncmp(error.text, cases[i].says, strlen(cases[i].says)) != 0)
+            fail_msg("case %zu said: %s", i, error.text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_whole_scenario),
+        cmocka_unit_test(test_errors_name_line_and_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -4,24 +4,6 @@
 #include "controller/output.h"
 #include "report/verdict.h"
 
-static void add_report(const struct command_line *line, const struct report *report,
-                       struct text *out)
-{
-    struct witness_lines witness = {0};
-    struct report shown = *report;
-    if (command_given(line, "json")) {
-        report_json(report, out);
-        text_add(out, "\n");
-        return;
-    }
-    /* A second pass. Where it cannot be had (a pipe) the witnesses' numbers must do. */
-    witness_lines_want(report->data, &witness);
-    (void)witness_lines_read(&witness, report->path, NULL);
-    shown.witness = &witness;
-    report_text(&shown, out);
-    witness_lines_release(&witness);
-}
-
 /* Judge one history, append what is to be printed. Returns the exit code, or -errno. */
 static int check_one(const struct command_line *line, const char *path, struct text *out,
                      struct error *error)
@@ -37,7 +19,12 @@ static int check_one(const struct command_line *line, const char *path, struct t
                                 .header = history_header(reader),
                                 .path = path,
                                 .colour = output_colour()};
-        add_report(line, &report, out);
+        if (command_given(line, "json")) {
+            report_json(&report, out);
+            text_add(out, "\n");
+        } else {
+            report_text_with_events(&report, out);
+        }
         rc = (int)verdict_exit_code(data.verdict);
         report_data_release(&data);
     }

@@ -24,6 +24,10 @@ enum exit_code verdict_exit_code(enum verdict verdict);
  * show and repeat the run. Ends with a newline. */
 void report_text(const struct report *report, struct text *out);
 
+/* The same, with the events read from the history at `path` in a second pass. Where that cannot be
+ * had (a pipe) their numbers must do: showing never changes a verdict. */
+void report_text_with_events(const struct report *report, struct text *out);
+
 /* One JSON object on one line, without newline; keys in docs/user-guide.md. `path` may be NULL. */
 void report_json(const struct report *report, struct text *out);
 

@@ -254,3 +254,14 @@ void report_text(const struct report *report, struct text *out)
     if (report->path)
         add_commands(report, out);
 }
+
+void report_text_with_events(const struct report *report, struct text *out)
+{
+    struct witness_lines witness;
+    struct report shown = *report;
+    witness_lines_want(report->data, &witness);
+    (void)witness_lines_read(&witness, report->path, NULL);
+    shown.witness = &witness;
+    report_text(&shown, out);
+    witness_lines_release(&witness);
+}

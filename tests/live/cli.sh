@@ -8,10 +8,10 @@ stale=$tests/live/data/stale_write.jsonl
 expect 0 "$COUP" --version
 says '^coup [0-9]+\.[0-9]+\.[0-9]+ \(.+\)$'
 expect 0 "$COUP" --help
-for command in check show convert list doctor bench; do
+for command in check show convert sim list doctor selftest bench; do
     grep -qE "^  $command " "$work/out" || complain "coup --help does not list $command"
 done
-for command in check show convert list doctor bench "bench history"; do
+for command in check show convert sim list doctor selftest bench "bench history"; do
     # shellcheck disable=SC2086 # two words on purpose
     expect 0 "$COUP" $command --help
     says "^Usage: coup $command"
@@ -87,6 +87,15 @@ for command in "show $work/long.jsonl" "convert --to jsonl $work/long.jsonl" "li
     [ "$code" = 3 ] || complain "coup $command >/dev/full: exit $code"
     grep -q 'No space left on device' "$work/err" || complain "coup $command >/dev/full: $(cat "$work/err")"
 done
+
+# Closed from the start: missing output is noticed, and no file takes its place.
+timeout 30 "$COUP" list knobs >&- 2>"$work/err"
+code=$?
+[ "$code" = 3 ] || complain "list knobs >&-: exit $code"
+timeout 30 "$COUP" convert "$stale" --to coup -o "$work/closed.coup" <&- >&- 2>&-
+code=$?
+[ "$code" = 0 ] || complain "convert with nothing open: exit $code"
+cmp "$work/stale.coup" "$work/closed.coup" || complain "convert with nothing open wrote another file"
 
 # No colour in a pipe, nor with NO_COLOR on a terminal.
 for variable in TERM=xterm NO_COLOR=1; do

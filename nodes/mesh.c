@@ -1,5 +1,6 @@
 #include "nodes/mesh.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -7,42 +8,51 @@
 #include <string.h>
 
 #include <nng/nng.h>
-#include <nng/protocol/pubsub0/pub.h>
-#include <nng/protocol/pubsub0/sub.h>
+#include <nng/protocol/pipeline0/pull.h>
+#include <nng/protocol/pipeline0/push.h>
 
+#include "base/random.h"
 #include "base/units.h"
 #include "nodes/address.h"
 #include "nodes/alarm.h"
 #include "nodes/clock.h"
-#include "nodes/hanging.h"
 
 /* Messages that wait while the one before is on its way into the kernel. */
 #define QUEUE_MESSAGES 128
-/* Messages that wait for the loop; after a long pause the oldest give way. */
-#define RECEIVE_MESSAGES 4096
-#define URL_MAX 64
 /* Messages taken before the loop's other work has its turn. */
 #define DRAIN_MAX 256u
-/* NNG dials again so soon after an attempt has failed; those that hang are failed (hanging.h). */
-#define REDIAL_MIN_MS 20
-#define REDIAL_MAX_MS 50
+/* Attempts under way at once. A new one starts before the last has failed, because after a cut the
+ * kernel repeats a lost SYN late; the last few go on, because on a slow link they need the time. */
+#define ATTEMPTS 4u
+#define DIAL_MIN_NS (150 * NS_PER_MS)
+#define DIAL_MAX_NS (250 * NS_PER_MS)
+#define DIAL_AGAIN_NS (20 * NS_PER_MS) /* never sooner, whatever happens */
+/* NNG's own redialling follows the wall clock, which faults may bend: it is left to us. */
+#define NNG_REDIAL_MS (24 * 3600 * 1000)
 
 struct peer {
     struct mesh *mesh;
     uint32_t process;
     nng_socket socket;
-    atomic_int pipes; /* written by NNG's threads */
+    nng_dialer attempts[ATTEMPTS]; /* id 0: none */
+    uint32_t next_attempt;
+    uint64_t dialled_ns, dial_ns; /* last and next attempt, own monotonic */
+    atomic_int pipes;             /* the rest but `connected` is written by NNG's threads */
+    atomic_int dialer;            /* id of the one that connected last */
+    atomic_bool knocked;          /* the peer has connected to us */
+    bool connected;               /* as the loop has seen it */
+    char url[64];
 };
 
 struct mesh {
     struct wire_context context;
     struct mesh_events events;
+    struct random random; /* only spreads dialling in time */
+    uint32_t base;        /* nodes/address.h */
     nng_socket listener;
     uv_poll_t readable;
     uv_async_t changed;
-    struct alarm look; /* while some peer is not connected */
-    struct hanging hanging;
-    atomic_bool reached; /* a peer has connected to us since the last look */
+    struct alarm redial;
     struct text encoded;
     uint32_t *ids;
     uint64_t foreign, malformed;
@@ -74,52 +84,115 @@ static int nng_failed(struct error *error, int code, const char *what, const cha
     return error_set(error, -errno_code, "%s %s: %s", what, where, nng_strerror(code));
 }
 
-static void url_of(uint32_t base, uint32_t process, char *url, size_t room)
-{
-    char address[ADDRESS_TEXT_MAX];
-    (void)snprintf(url, room, "tcp://%s:%u", address_format(address_of(base, process), address),
-                   ADDRESS_PORT);
-}
-
 /* Dialling */
 
-static bool all_connected(const struct mesh *mesh)
+static void attempt_close(nng_dialer *attempt)
 {
-    for (uint32_t i = 0; i < mesh->peer_count; i++)
-        if (atomic_load(&mesh->peers[i].pipes) == 0)
-            return false;
-    return true;
+    if (attempt->id > 0)
+        (void)nng_dialer_close(*attempt); /* already closed is fine */
+    *attempt = (nng_dialer)NNG_DIALER_INITIALIZER;
 }
 
-static void look(void *context)
+/* A dialer that cannot be made (no memory, no descriptors) is tried again like one that failed. */
+static void dial(struct peer *peer, uint64_t now_ns)
+{
+    nng_dialer *attempt = &peer->attempts[peer->next_attempt];
+    peer->next_attempt = (peer->next_attempt + 1) % ATTEMPTS;
+    attempt_close(attempt);
+    peer->dialled_ns = now_ns;
+    peer->dial_ns = now_ns + random_between(&peer->mesh->random, DIAL_MIN_NS, DIAL_MAX_NS);
+    if (nng_dialer_create(attempt, peer->socket, peer->url) != 0)
+        return;
+    (void)nng_dialer_set_ms(*attempt, NNG_OPT_RECONNMINT, NNG_REDIAL_MS);
+    (void)nng_dialer_set_bool(*attempt, NNG_OPT_TCP_NODELAY, true);
+    (void)nng_dialer_set_bool(*attempt, NNG_OPT_TCP_KEEPALIVE, true);
+    (void)nng_dialer_start(*attempt, NNG_FLAG_NONBLOCK);
+}
+
+static void dial_soon(struct peer *peer, uint64_t now_ns)
+{
+    uint64_t earliest = peer->dialled_ns + DIAL_AGAIN_NS;
+    peer->dial_ns = now_ns > earliest ? now_ns : earliest;
+}
+
+/* Two attempts may have succeeded; the one NNG told us of last stays. */
+static void keep_one_attempt(struct peer *peer)
+{
+    int kept = atomic_load(&peer->dialer);
+    for (uint32_t i = 0; i < ATTEMPTS; i++)
+        if (nng_dialer_id(peer->attempts[i]) != kept)
+            attempt_close(&peer->attempts[i]);
+}
+
+static void observe(struct peer *peer, uint64_t now_ns)
+{
+    if (atomic_exchange(&peer->knocked, false) && !peer->connected)
+        dial_soon(peer, now_ns);
+    int pipes = atomic_load(&peer->pipes);
+    bool was_connected = peer->connected;
+    peer->connected = pipes > 0;
+    if (peer->connected && (!was_connected || pipes > 1))
+        keep_one_attempt(peer);
+    else if (!peer->connected && was_connected)
+        dial_soon(peer, now_ns);
+}
+
+static void redial(void *context)
 {
     struct mesh *mesh = context;
-    uint64_t now_ns = clock_own_ns();
-    hanging_look(&mesh->hanging, now_ns, atomic_exchange(&mesh->reached, false));
-    alarm_set(&mesh->look, all_connected(mesh) ? UINT64_MAX : now_ns + HANGING_LOOK_NS);
+    uint64_t now_ns = clock_own_ns(), next_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < mesh->peer_count; i++) {
+        struct peer *peer = &mesh->peers[i];
+        observe(peer, now_ns);
+        if (peer->connected)
+            continue;
+        if (now_ns >= peer->dial_ns)
+            dial(peer, now_ns);
+        if (peer->dial_ns < next_ns)
+            next_ns = peer->dial_ns;
+    }
+    alarm_set(&mesh->redial, next_ns);
 }
 
 static void on_changed(uv_async_t *async)
 {
-    look(async->data);
+    redial(async->data);
 }
 
 /* On NNG's threads: nothing but atomics and a wake-up. */
 static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *context)
 {
     struct peer *peer = context;
-    (void)pipe;
-    (void)atomic_fetch_add(&peer->pipes, event == NNG_PIPE_EV_ADD_POST ? 1 : -1);
+    if (event == NNG_PIPE_EV_ADD_POST) {
+        atomic_store(&peer->dialer, nng_dialer_id(nng_pipe_dialer(pipe)));
+        (void)atomic_fetch_add(&peer->pipes, 1);
+    } else {
+        (void)atomic_fetch_sub(&peer->pipes, 1);
+    }
     (void)uv_async_send(&peer->mesh->changed); /* fails only on a closing handle */
 }
 
-/* On NNG's threads too. */
-static void on_reached(nng_pipe pipe, nng_pipe_ev event, void *context)
+/* Which peer dialled: processes dial from their own addresses. */
+static struct peer *peer_at(struct mesh *mesh, uint32_t address)
+{
+    for (uint32_t i = 0; i < mesh->peer_count; i++)
+        if (address_of(mesh->base, mesh->peers[i].process) == address)
+            return &mesh->peers[i];
+    return NULL;
+}
+
+/* On NNG's threads too. A peer that has just come up, or within reach, is worth dialling now. */
+static void on_knock(nng_pipe pipe, nng_pipe_ev event, void *context)
 {
     struct mesh *mesh = context;
-    (void)pipe;
+    nng_sockaddr from;
     (void)event; /* asked for one kind only */
-    atomic_store(&mesh->reached, true);
+    if (nng_pipe_get_addr(pipe, NNG_OPT_REMADDR, &from) != 0 || from.s_family != NNG_AF_INET)
+        return;
+    struct peer *peer = peer_at(mesh, ntohl(from.s_in.sa_addr));
+    if (!peer)
+        return;
+    atomic_store(&peer->knocked, true);
     (void)uv_async_send(&mesh->changed); /* fails only on a closing handle */
 }
 
@@ -133,18 +206,33 @@ static struct peer *peer_find(struct mesh *mesh, uint32_t process)
 
 /* Receiving */
 
+/* A peer that talks is alive: if our own connection to it is down, dial now. */
+static void heard_from(struct mesh *mesh, uint32_t process)
+{
+    struct peer *peer = peer_find(mesh, process);
+    if (!peer || atomic_load(&peer->pipes) > 0)
+        return;
+    uint64_t now_ns = clock_own_ns();
+    if (peer->dial_ns > now_ns + DIAL_AGAIN_NS) {
+        dial_soon(peer, now_ns);
+        redial(mesh);
+    }
+}
+
 static void take(struct mesh *mesh, nng_msg *message)
 {
     struct envelope envelope;
     struct error error;
     int rc = wire_decode(&mesh->context, nng_msg_body(message), nng_msg_len(message), mesh->ids,
                          &envelope, &error);
-    if (rc == 0)
+    if (rc == 0) {
+        heard_from(mesh, envelope.source);
         mesh->events.message(mesh->events.context, &envelope);
-    else if (rc == -ESTALE)
+    } else if (rc == -ESTALE) {
         mesh->foreign++;
-    else
+    } else {
         mesh->malformed++;
+    }
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
@@ -191,19 +279,19 @@ static void forget(struct mesh *mesh)
     free(mesh);
 }
 
-static int listen_on(struct mesh *mesh, const char *url, struct error *error)
+static int listen_on(struct mesh *mesh, struct error *error)
 {
     nng_listener listener = NNG_LISTENER_INITIALIZER;
+    char url[48], address[ADDRESS_TEXT_MAX];
     int fd = -1;
-    int code = nng_sub0_open(&mesh->listener);
-    if (code == 0)
-        code = nng_socket_set(mesh->listener, NNG_OPT_SUB_SUBSCRIBE, "", 0);
-    if (code == 0)
-        code = nng_socket_set_int(mesh->listener, NNG_OPT_RECVBUF, RECEIVE_MESSAGES);
+    (void)snprintf(url, sizeof url, "tcp://%s:%u",
+                   address_format(address_of(mesh->base, mesh->context.self), address),
+                   ADDRESS_PORT);
+    int code = nng_pull0_open(&mesh->listener);
     if (code == 0)
         code = nng_socket_set_size(mesh->listener, NNG_OPT_RECVMAXSZ, WIRE_BYTES_MAX);
     if (code == 0)
-        code = nng_pipe_notify(mesh->listener, NNG_PIPE_EV_ADD_POST, on_reached, mesh);
+        code = nng_pipe_notify(mesh->listener, NNG_PIPE_EV_ADD_POST, on_knock, mesh);
     if (code == 0)
         code = nng_listener_create(&listener, mesh->listener, url);
     if (code == 0)
@@ -214,7 +302,7 @@ static int listen_on(struct mesh *mesh, const char *url, struct error *error)
         code = nng_socket_get_int(mesh->listener, NNG_OPT_RECVFD, &fd);
     if (code != 0)
         return nng_failed(error, code, "listen on", url);
-    int rc = uv_poll_init(mesh->look.timer.loop, &mesh->readable, fd);
+    int rc = uv_poll_init(mesh->redial.timer.loop, &mesh->readable, fd);
     mesh->polled = rc == 0;
     if (rc == 0) {
         mesh->readable.data = mesh;
@@ -225,47 +313,35 @@ static int listen_on(struct mesh *mesh, const char *url, struct error *error)
     return 0;
 }
 
-static int open_peer(struct mesh *mesh, struct peer *peer, uint32_t base, uint32_t process,
-                     struct error *error)
+static int open_peer(struct mesh *mesh, struct peer *peer, uint32_t process, struct error *error)
 {
+    char own[ADDRESS_TEXT_MAX], address[ADDRESS_TEXT_MAX];
     peer->mesh = mesh;
     peer->process = process;
-    nng_dialer dialer = NNG_DIALER_INITIALIZER;
-    char url[URL_MAX];
-    url_of(base, process, url, sizeof url);
-    int code = nng_pub0_open(&peer->socket);
+    /* NNG takes the address to dial from before a semicolon. */
+    (void)snprintf(peer->url, sizeof peer->url, "tcp://%s;%s:%u",
+                   address_format(address_of(mesh->base, mesh->context.self), own),
+                   address_format(address_of(mesh->base, process), address), ADDRESS_PORT);
+    int code = nng_push0_open(&peer->socket);
     if (code == 0)
         code = nng_socket_set_int(peer->socket, NNG_OPT_SENDBUF, QUEUE_MESSAGES);
     if (code == 0)
         code = nng_pipe_notify(peer->socket, NNG_PIPE_EV_ADD_POST, on_pipe, peer);
     if (code == 0)
         code = nng_pipe_notify(peer->socket, NNG_PIPE_EV_REM_POST, on_pipe, peer);
-    if (code == 0)
-        code = nng_dialer_create(&dialer, peer->socket, url);
-    if (code == 0)
-        code = nng_dialer_set_ms(dialer, NNG_OPT_RECONNMINT, REDIAL_MIN_MS);
-    if (code == 0)
-        code = nng_dialer_set_ms(dialer, NNG_OPT_RECONNMAXT, REDIAL_MAX_MS);
-    if (code == 0)
-        code = nng_dialer_set_bool(dialer, NNG_OPT_TCP_NODELAY, true);
-    if (code == 0)
-        code = nng_dialer_set_bool(dialer, NNG_OPT_TCP_KEEPALIVE, true);
-    if (code == 0)
-        code = nng_dialer_start(dialer, NNG_FLAG_NONBLOCK);
     if (code != 0)
-        return nng_failed(error, code, "dial", url);
+        return nng_failed(error, code, "prepare to dial", peer->url);
     return 0;
 }
 
+/* The listener comes last: from then on NNG's threads look the peers up. */
 static int open_all(struct mesh *mesh, const struct mesh_config *config, struct error *error)
 {
-    char url[URL_MAX];
-    url_of(config->base, config->self, url, sizeof url);
-    int rc = listen_on(mesh, url, error);
+    int rc = 0;
     for (; rc == 0 && mesh->peer_count < config->peer_count; mesh->peer_count++)
-        rc = open_peer(mesh, &mesh->peers[mesh->peer_count], config->base,
-                       config->peers[mesh->peer_count], error);
-    return rc;
+        rc =
+            open_peer(mesh, &mesh->peers[mesh->peer_count], config->peers[mesh->peer_count], error);
+    return rc < 0 ? rc : listen_on(mesh, error);
 }
 
 int mesh_open(uv_loop_t *loop, const struct mesh_config *config, const struct mesh_events *events,
@@ -275,20 +351,22 @@ int mesh_open(uv_loop_t *loop, const struct mesh_config *config, const struct me
     mesh->context = (struct wire_context){
         .run = config->run, .self = config->self, .nodes = config->nodes, .kinds = config->kinds};
     mesh->events = *events;
+    mesh->base = config->base;
     mesh->ids = must_alloc(config->nodes, sizeof *mesh->ids);
+    random_init(&mesh->random, config->seed, "dial", config->self);
     int rc = uv_async_init(loop, &mesh->changed, on_changed);
     if (rc < 0) {
         forget(mesh);
         return error_set(error, rc, "watch connections: %s", uv_strerror(rc));
     }
     mesh->changed.data = mesh;
-    alarm_init(&mesh->look, loop, look, mesh);
+    alarm_init(&mesh->redial, loop, redial, mesh);
     rc = open_all(mesh, config, error);
     if (rc < 0) {
         mesh_close(mesh);
         return rc;
     }
-    look(mesh);
+    redial(mesh);
     *out = mesh;
     return 0;
 }
@@ -333,6 +411,6 @@ void mesh_close(struct mesh *mesh)
     for (uint32_t i = 0; i < mesh->peer_count; i++)
         (void)nng_close(mesh->peers[i].socket);
     (void)nng_close(mesh->listener);
-    close_handle(mesh, (uv_handle_t *)&mesh->look.timer);
+    close_handle(mesh, (uv_handle_t *)&mesh->redial.timer);
     close_handle(mesh, (uv_handle_t *)&mesh->changed);
 }

@@ -1,12 +1,11 @@
-/* The faulted network as a process sees it: one NNG socket that listens on the process's own
- * address, and one for every process it sends to, so that each directed link is a connection of its
- * own. They are sub and pub sockets, with one subscriber each: NNG's push socket, the obvious
- * choice, keeps a pipe that closes while it sends, and crashes on the next message. Lives in the uv
- * loop; NNG's threads touch nothing of ours but atomics and a wake-up.
+/* The faulted network as a process sees it: one NNG pull socket that listens on the process's own
+ * address, and one push socket for every process it sends to, so that each directed link is a
+ * connection of its own. Lives in the uv loop; NNG's threads touch nothing of ours but one atomic
+ * per peer and a wake-up.
  *
  * Sending never waits. A message to a peer that is not connected, or whose queue is full, is
  * dropped and the caller told: elections are made for lossy networks. Connections that are down are
- * dialled again within 50 ms, and an attempt that hangs is given up (nodes/hanging.h). */
+ * dialled again every 150 to 250 ms, and at once when the peer dials us or is heard from. */
 #ifndef COUP_NODES_MESH_H
 #define COUP_NODES_MESH_H
 
@@ -23,6 +22,7 @@ struct mesh_config {
     uint32_t kinds;        /* message kinds of the algorithm; 0: takes no election messages */
     const uint32_t *peers; /* process numbers to send to; copied */
     uint32_t peer_count;
+    uint64_t seed; /* spreads dialling in time */
 };
 
 struct mesh_events {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/knobs.h"
+#include "base/random.h"
 #include "nodes/address.h"
 
 void shell_fail(struct shell *shell, const struct error *error)
@@ -85,7 +86,8 @@ static int join(struct shell *shell, struct error *error)
     const struct arguments *arguments = &shell->arguments;
     struct mesh_config config = {.run = arguments->run,
                                  .base = (uint32_t)arguments->base,
-                                 .nodes = (uint32_t)arguments->nodes};
+                                 .nodes = (uint32_t)arguments->nodes,
+                                 .seed = mix64(arguments->seed ^ arguments->incarnation)};
     int rc = shell->program->open(shell, &config, error);
     if (rc < 0)
         return rc;

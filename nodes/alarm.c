@@ -45,8 +45,3 @@ void alarm_set(struct alarm *alarm, uint64_t deadline_ns)
     else
         arm(alarm);
 }
-
-void alarm_close(struct alarm *alarm)
-{
-    uv_close((uv_handle_t *)&alarm->timer, NULL);
-}

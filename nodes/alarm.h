@@ -18,6 +18,5 @@ struct alarm {
 
 void alarm_init(struct alarm *alarm, uv_loop_t *loop, alarm_fire fire, void *context);
 void alarm_set(struct alarm *alarm, uint64_t deadline_ns); /* replaces; UINT64_MAX: never */
-void alarm_close(struct alarm *alarm);                     /* storage is used until the loop ends */
 
 #endif

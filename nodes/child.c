@@ -95,18 +95,6 @@ int child_open(struct child *child, uv_loop_t *loop, uint64_t origin_ns,
     return 0;
 }
 
-void child_close(struct child *child)
-{
-    child->ended = true;
-    uv_close((uv_handle_t *)&child->input, NULL);
-}
-
-void child_release(struct child *child)
-{
-    frame_reader_release(&child->reader);
-    text_release(&child->output);
-}
-
 uint64_t child_now(const struct child *child)
 {
     return clock_true_ns() - child->origin_ns;

@@ -37,8 +37,6 @@ struct child {
  * gone already. */
 int child_open(struct child *child, uv_loop_t *loop, uint64_t origin_ns,
                const struct child_events *events, struct error *error);
-void child_close(struct child *child); /* stops polling; the loop must run once more */
-void child_release(struct child *child);
 
 /* True time since the run's start. */
 uint64_t child_now(const struct child *child);

@@ -83,17 +83,6 @@ static const char *client_command(struct shell *shell, const char *text)
     return NULL;
 }
 
-static void client_end(struct shell *shell)
-{
-    struct client_process *client = shell->state;
-    alarm_close(&client->wake);
-}
-
-static void client_nothing(struct shell *shell)
-{
-    (void)shell; /* the core owns no memory */
-}
-
 static const struct shell_program program = {
     .program = PROGRAM_CLIENT,
     .name = "coup-client",
@@ -102,13 +91,11 @@ static const struct shell_program program = {
     .start = client_begin,
     .message = client_message,
     .command = client_command,
-    .stop = client_end,
-    .release = client_nothing,
     .unsent = client_gave_up,
 };
 
 int main(int argc, char **argv)
 {
     struct client_process client = {0};
-    return shell_main(&program, &client, argc, argv);
+    shell_main(&program, &client, argc, argv);
 }

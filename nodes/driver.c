@@ -1,8 +1,5 @@
 #include "nodes/driver.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/units.h"
 #include "nodes/clock.h"
 
@@ -109,7 +106,7 @@ static uint64_t own_seed(const struct arguments *arguments)
 int driver_open(struct driver *driver, struct shell *shell, struct error *error)
 {
     const struct arguments *arguments = &shell->arguments;
-    *driver = (struct driver){.shell = shell, .store = {.folder = -1}};
+    *driver = (struct driver){.shell = shell};
     driver->config = (struct elector_config){.id = (uint32_t)arguments->id,
                                              .nodes = (uint32_t)arguments->nodes,
                                              .witnesses = (uint32_t)arguments->witnesses,
@@ -179,15 +176,4 @@ void driver_stop(struct driver *driver)
 {
     chronicle_counts(&driver->chronicle, &driver->shell->outbox);
     shell_carry(driver->shell);
-    alarm_close(&driver->wake);
-    alarm_close(&driver->service_wake);
-    alarm_close(&driver->counts);
-}
-
-void driver_release(struct driver *driver)
-{
-    service_release(&driver->service);
-    store_release(&driver->store);
-    output_release(&driver->output);
-    free(driver->elector);
 }

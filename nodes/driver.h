@@ -29,7 +29,6 @@ void driver_start(struct driver *driver);
 void driver_message(struct driver *driver, const struct envelope *envelope);
 void driver_unsent(struct driver *driver, const struct envelope *envelope);
 void driver_command(struct driver *driver, enum command_type type, uint32_t target);
-void driver_stop(struct driver *driver); /* last counts; closes its handles */
-void driver_release(struct driver *driver);
+void driver_stop(struct driver *driver); /* last counts */
 
 #endif

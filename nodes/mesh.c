@@ -1,15 +1,18 @@
+/* Why publish/subscribe, one publisher for each peer, and not push/pull: in NNG 1.5.2 a push pipe
+ * that is closed while its last send completes comes back into the list of ready pipes and is used
+ * after it was freed. Publishers look under their lock whether the pipe is closed. Everybody
+ * subscribes to everything, so the result is the same: a queue towards each peer. */
 #include "nodes/mesh.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <nng/nng.h>
-#include <nng/protocol/pipeline0/pull.h>
-#include <nng/protocol/pipeline0/push.h>
+#include <nng/protocol/pubsub0/pub.h>
+#include <nng/protocol/pubsub0/sub.h>
 
 #include "base/random.h"
 #include "base/units.h"
@@ -17,8 +20,10 @@
 #include "nodes/alarm.h"
 #include "nodes/clock.h"
 
-/* Messages that wait while the one before is on its way into the kernel. */
-#define QUEUE_MESSAGES 128
+/* Messages that wait while the one before is on its way into the kernel, and those that have come
+ * but were not yet taken, for instance because the process was stopped. The oldest give way. */
+#define SEND_QUEUE_MESSAGES 128
+#define RECEIVE_QUEUE_MESSAGES 4096
 /* Messages taken before the loop's other work has its turn. */
 #define DRAIN_MAX 256u
 /* Attempts under way at once. A new one starts before the last has failed, because after a cut the
@@ -56,8 +61,6 @@ struct mesh {
     struct text encoded;
     uint32_t *ids;
     uint64_t foreign, malformed;
-    bool polled;      /* readable is in the loop */
-    uint32_t closing; /* handles whose end the loop has yet to confirm */
     uint32_t peer_count;
     struct peer peers[];
 };
@@ -270,14 +273,7 @@ bool mesh_send(struct mesh *mesh, const struct envelope *envelope)
     return false;
 }
 
-/* Opening and closing */
-
-static void forget(struct mesh *mesh)
-{
-    text_release(&mesh->encoded);
-    free(mesh->ids);
-    free(mesh);
-}
+/* Opening */
 
 static int listen_on(struct mesh *mesh, struct error *error)
 {
@@ -287,7 +283,11 @@ static int listen_on(struct mesh *mesh, struct error *error)
     (void)snprintf(url, sizeof url, "tcp://%s:%u",
                    address_format(address_of(mesh->base, mesh->context.self), address),
                    ADDRESS_PORT);
-    int code = nng_pull0_open(&mesh->listener);
+    int code = nng_sub0_open(&mesh->listener);
+    if (code == 0)
+        code = nng_socket_set(mesh->listener, NNG_OPT_SUB_SUBSCRIBE, "", 0);
+    if (code == 0)
+        code = nng_socket_set_int(mesh->listener, NNG_OPT_RECVBUF, RECEIVE_QUEUE_MESSAGES);
     if (code == 0)
         code = nng_socket_set_size(mesh->listener, NNG_OPT_RECVMAXSZ, WIRE_BYTES_MAX);
     if (code == 0)
@@ -303,7 +303,6 @@ static int listen_on(struct mesh *mesh, struct error *error)
     if (code != 0)
         return nng_failed(error, code, "listen on", url);
     int rc = uv_poll_init(mesh->redial.timer.loop, &mesh->readable, fd);
-    mesh->polled = rc == 0;
     if (rc == 0) {
         mesh->readable.data = mesh;
         rc = uv_poll_start(&mesh->readable, UV_READABLE, on_readable);
@@ -322,9 +321,9 @@ static int open_peer(struct mesh *mesh, struct peer *peer, uint32_t process, str
     (void)snprintf(peer->url, sizeof peer->url, "tcp://%s;%s:%u",
                    address_format(address_of(mesh->base, mesh->context.self), own),
                    address_format(address_of(mesh->base, process), address), ADDRESS_PORT);
-    int code = nng_push0_open(&peer->socket);
+    int code = nng_pub0_open(&peer->socket);
     if (code == 0)
-        code = nng_socket_set_int(peer->socket, NNG_OPT_SENDBUF, QUEUE_MESSAGES);
+        code = nng_socket_set_int(peer->socket, NNG_OPT_SENDBUF, SEND_QUEUE_MESSAGES);
     if (code == 0)
         code = nng_pipe_notify(peer->socket, NNG_PIPE_EV_ADD_POST, on_pipe, peer);
     if (code == 0)
@@ -355,17 +354,13 @@ int mesh_open(uv_loop_t *loop, const struct mesh_config *config, const struct me
     mesh->ids = must_alloc(config->nodes, sizeof *mesh->ids);
     random_init(&mesh->random, config->seed, "dial", config->self);
     int rc = uv_async_init(loop, &mesh->changed, on_changed);
-    if (rc < 0) {
-        forget(mesh);
+    if (rc < 0)
         return error_set(error, rc, "watch connections: %s", uv_strerror(rc));
-    }
     mesh->changed.data = mesh;
     alarm_init(&mesh->redial, loop, redial, mesh);
     rc = open_all(mesh, config, error);
-    if (rc < 0) {
-        mesh_close(mesh);
+    if (rc < 0)
         return rc;
-    }
     redial(mesh);
     *out = mesh;
     return 0;
@@ -384,33 +379,4 @@ uint64_t mesh_foreign(const struct mesh *mesh)
 uint64_t mesh_malformed(const struct mesh *mesh)
 {
     return mesh->malformed;
-}
-
-static void on_closed(uv_handle_t *handle)
-{
-    struct mesh *mesh = handle->data;
-    if (--mesh->closing == 0)
-        forget(mesh);
-}
-
-static void close_handle(struct mesh *mesh, uv_handle_t *handle)
-{
-    handle->data = mesh;
-    mesh->closing++;
-    uv_close(handle, on_closed);
-}
-
-/* nng_close() waits for NNG's callbacks, so none comes after the handles are gone. An id of 0 is a
- * socket that was never opened, which NNG refuses to close. */
-void mesh_close(struct mesh *mesh)
-{
-    if (!mesh)
-        return;
-    if (mesh->polled)
-        close_handle(mesh, (uv_handle_t *)&mesh->readable);
-    for (uint32_t i = 0; i < mesh->peer_count; i++)
-        (void)nng_close(mesh->peers[i].socket);
-    (void)nng_close(mesh->listener);
-    close_handle(mesh, (uv_handle_t *)&mesh->redial.timer);
-    close_handle(mesh, (uv_handle_t *)&mesh->changed);
 }

@@ -1,10 +1,11 @@
-/* The faulted network as a process sees it: one NNG pull socket that listens on the process's own
- * address, and one push socket for every process it sends to, so that each directed link is a
- * connection of its own. Lives in the uv loop; NNG's threads touch nothing of ours but one atomic
+/* The faulted network as a process sees it: one NNG socket that listens on the process's own
+ * address for all that comes, and one for every process it sends to, so that each directed link is
+ * a connection of its own. Lives in the uv loop; NNG's threads touch nothing of ours but one atomic
  * per peer and a wake-up.
  *
- * Sending never waits. A message to a peer that is not connected, or whose queue is full, is
- * dropped and the caller told: elections are made for lossy networks. Connections that are down are
+ * Sending never waits. A message to a peer that is not connected is dropped and the caller
+ * told; towards one whose connection takes no more, the oldest waiting gives way. While two
+ * attempts to connect have both succeeded a message may come twice. Connections that are down are
  * dialled again every 150 to 250 ms, and at once when the peer dials us or is heard from. */
 #ifndef COUP_NODES_MESH_H
 #define COUP_NODES_MESH_H
@@ -31,6 +32,9 @@ struct mesh_events {
     void *context;
 };
 
+/* There is no closing: in NNG 1.5.2 that can wait for ever for a pipe which a message reaches at
+ * the same moment. A mesh lasts as long as its process, which ends without tearing NNG down. After
+ * a failure to open nothing is left to do but to end likewise. */
 struct mesh;
 int mesh_open(uv_loop_t *loop, const struct mesh_config *config, const struct mesh_events *events,
               struct mesh **out, struct error *error);
@@ -43,8 +47,5 @@ uint32_t mesh_self(const struct mesh *mesh);
 /* Messages that were none of this run's or not for us, and those that were malformed. */
 uint64_t mesh_foreign(const struct mesh *mesh);
 uint64_t mesh_malformed(const struct mesh *mesh);
-
-/* Closes all sockets; frees the mesh when the loop has run once more. NULL is fine. */
-void mesh_close(struct mesh *mesh);
 
 #endif

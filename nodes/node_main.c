@@ -72,11 +72,6 @@ static void node_stop(struct shell *shell)
     driver_stop(&((struct node *)shell->state)->driver);
 }
 
-static void node_release(struct shell *shell)
-{
-    driver_release(&((struct node *)shell->state)->driver);
-}
-
 static const struct shell_program program = {
     .program = PROGRAM_NODE,
     .name = "coup-node",
@@ -86,12 +81,11 @@ static const struct shell_program program = {
     .message = node_message,
     .command = node_command,
     .stop = node_stop,
-    .release = node_release,
     .unsent = node_unsent,
 };
 
 int main(int argc, char **argv)
 {
     struct node node = {0};
-    return shell_main(&program, &node, argc, argv);
+    shell_main(&program, &node, argc, argv);
 }

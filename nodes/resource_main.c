@@ -27,11 +27,6 @@ static int resource_open(struct shell *shell, struct mesh_config *config, struct
     return 0;
 }
 
-static void resource_start(struct shell *shell)
-{
-    (void)shell; /* waits for requests */
-}
-
 static void resource_message(struct shell *shell, const struct envelope *envelope)
 {
     struct resource_process *process = shell->state;
@@ -57,33 +52,18 @@ static const char *resource_command(struct shell *shell, const char *text)
     return "the resource takes no commands";
 }
 
-static void resource_stop(struct shell *shell)
-{
-    (void)shell; /* nothing waits between two rows of messages */
-}
-
-static void resource_end(struct shell *shell)
-{
-    struct resource_process *process = shell->state;
-    resource_log_release(&process->log);
-    resource_free(process->core);
-}
-
 static const struct shell_program program = {
     .program = PROGRAM_RESOURCE,
     .name = "coup-resource",
     .summary = "the guarded resource; speaks control frames on stdin and stdout",
     .open = resource_open,
-    .start = resource_start,
     .message = resource_message,
     .drained = resource_drained,
     .command = resource_command,
-    .stop = resource_stop,
-    .release = resource_end,
 };
 
 int main(int argc, char **argv)
 {
     struct resource_process process = {.log = {.file = -1}};
-    return shell_main(&program, &process, argc, argv);
+    shell_main(&program, &process, argc, argv);
 }

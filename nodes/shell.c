@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/knobs.h"
 #include "base/random.h"
@@ -94,10 +95,7 @@ static int join(struct shell *shell, struct error *error)
     rc = child_open(&shell->child, &shell->loop, arguments->origin, &child_events, error);
     if (rc < 0)
         return rc;
-    rc = mesh_open(&shell->loop, &config, &mesh_events, &shell->mesh, error);
-    if (rc < 0)
-        child_close(&shell->child);
-    return rc;
+    return mesh_open(&shell->loop, &config, &mesh_events, &shell->mesh, error);
 }
 
 static void run(struct shell *shell)
@@ -106,11 +104,12 @@ static void run(struct shell *shell)
     uint32_t own = address_of((uint32_t)shell->arguments.base, mesh_self(shell->mesh));
     child_ready(&shell->child, address_format(own, address));
     child_flush(&shell->child);
-    shell->program->start(shell);
+    if (shell->program->start)
+        shell->program->start(shell);
     if (!shell->failed)
         (void)uv_run(&shell->loop, UV_RUN_DEFAULT); /* until stopped */
-    shell->program->stop(shell);
-    child_close(&shell->child);
+    if (shell->program->stop)
+        shell->program->stop(shell);
 }
 
 static void log_strangers(const struct shell *shell)
@@ -120,17 +119,6 @@ static void log_strangers(const struct shell *shell)
         (void)fprintf(stderr, "%s: dropped %llu foreign and %llu malformed messages\n",
                       shell->program->name, (unsigned long long)foreign,
                       (unsigned long long)malformed);
-}
-
-/* Whatever was opened, if anything. */
-static void release(struct shell *shell)
-{
-    mesh_close(shell->mesh);
-    (void)uv_run(&shell->loop, UV_RUN_DEFAULT); /* only closing handles are left */
-    (void)uv_loop_close(&shell->loop);
-    shell->program->release(shell);
-    child_release(&shell->child);
-    outbox_release(&shell->outbox);
 }
 
 /* 0, or the negative errno that `error` tells of. */
@@ -143,39 +131,39 @@ static int live(struct shell *shell, int argc, char **argv, struct error *error)
     if (rc < 0)
         return error_set(error, rc, "start the event loop: %s", uv_strerror(rc));
     rc = join(shell, error);
-    if (rc == 0) {
-        run(shell);
-        log_strangers(shell);
-    }
-    release(shell);
-    if (rc == 0 && shell->failed) {
-        *error = shell->failure;
-        rc = -EIO;
-    }
-    return rc;
+    if (rc < 0)
+        return rc;
+    run(shell);
+    log_strangers(shell);
+    if (!shell->failed)
+        return 0;
+    *error = shell->failure;
+    return -EIO;
 }
 
-static int print_help(const struct shell_program *program)
+static void print_help(const struct shell_program *program)
 {
     struct text text = {0};
     text_add(&text, "%s: %s\nusage: %s name=value...\n", program->name, program->summary,
              program->name);
     arguments_help(program->program, &text);
     (void)fputs(text_string(&text), stdout);
+    (void)fflush(stdout);
     text_release(&text);
-    return EXIT_VALID;
 }
 
-int shell_main(const struct shell_program *program, void *state, int argc, char **argv)
+_Noreturn void shell_main(const struct shell_program *program, void *state, int argc, char **argv)
 {
     struct shell shell = {.program = program, .state = state};
     struct error error;
     /* NNG brings a dozen threads; a heap for each would cost more memory than all our data. */
     (void)mallopt(M_ARENA_MAX, 1);
-    if (argc == 2 && strcmp(argv[1], "--help") == 0)
-        return print_help(program);
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        print_help(program);
+        _exit(EXIT_VALID);
+    }
     if (live(&shell, argc - 1, argv + 1, &error) == 0)
-        return EXIT_VALID;
+        _exit(EXIT_VALID);
     (void)fprintf(stderr, "%s: %s\n", program->name, error.text);
-    return (int)error_exit_code(&error);
+    _exit((int)error_exit_code(&error));
 }

@@ -16,16 +16,14 @@ struct shell_program {
     /* Check the arguments, open files, say who we are and who our peers are: config->self, kinds,
      * peers (copied by the mesh), peer_count. Child and mesh do not exist yet. */
     int (*open)(struct shell *shell, struct mesh_config *config, struct error *error);
-    /* Child and mesh are there: begin. */
+    /* Child and mesh are there: begin. May be NULL. */
     void (*start)(struct shell *shell);
     void (*message)(struct shell *shell, const struct envelope *envelope);
     void (*drained)(struct shell *shell); /* may be NULL */
     /* NULL: done; else why not. */
     const char *(*command)(struct shell *shell, const char *text);
-    /* The child ends, start() was called: last events, close handles. */
+    /* The child ends: last events. May be NULL. */
     void (*stop)(struct shell *shell);
-    /* Free the state, however far open() came. */
-    void (*release)(struct shell *shell);
     /* A message that certainly did not leave: add what follows to the outbox. May be NULL. */
     void (*unsent)(struct shell *shell, const struct envelope *envelope);
 };
@@ -44,8 +42,9 @@ struct shell {
     void *state; /* the program's own */
 };
 
-/* main() of a child: parse, open, run until EOF, close. Returns the exit code. */
-int shell_main(const struct shell_program *program, void *state, int argc, char **argv);
+/* main() of a child: parse, open, run until EOF, end the process. Nothing is closed or freed on the
+ * way out (nodes/mesh.h says why): what counts is on disk or with the controller by then. */
+_Noreturn void shell_main(const struct shell_program *program, void *state, int argc, char **argv);
 
 /* Record the outbox's events and write them out; its messages stay. */
 void shell_record(struct shell *shell);

@@ -16,6 +16,24 @@
 #include "nodes/clock.h"
 #include "nodes/control.h"
 
+/* Something is wrong that no test can go on from. */
+static _Noreturn void give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static _Noreturn void give_up(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    (void)fputc('\n', stderr);
+    abort();
+}
+
+static const char *name_of(const struct member *member)
+{
+    static char name[PROCESS_NAME_MAX];
+    return process_name(member->process, name);
+}
+
 uint64_t cluster_now(const struct cluster *cluster)
 {
     return clock_true_ns() - cluster->origin_ns;
@@ -38,6 +56,7 @@ struct member *cluster_client(struct cluster *cluster, uint32_t id)
 
 /* Spawning */
 
+#define READY_MS 20000
 #define WORDS_MAX 20
 struct words {
     char text[WORDS_MAX][96];
@@ -92,7 +111,7 @@ void cluster_spawn(struct cluster *cluster, struct member *member)
     member->incarnation++;
     command_line(cluster, member, &words);
     if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
-        abort();
+        give_up("pipe: %s", strerror(errno));
     pid_t pid = fork();
     if (pid == 0) {
         (void)dup2(in[0], STDIN_FILENO);
@@ -180,10 +199,8 @@ static void take_frame(struct cluster *cluster, struct member *member, const uin
 {
     struct control control;
     struct error error;
-    if (control_decode(bytes, length, &control, &error) < 0) {
-        (void)fprintf(stderr, "%s\n", error.text);
-        abort();
-    }
+    if (control_decode(bytes, length, &control, &error) < 0)
+        give_up("%s says: %s", name_of(member), error.text);
     if (control.verb == CONTROL_READY)
         member->ready = true;
     if (control.verb == CONTROL_EVENT)
@@ -222,10 +239,8 @@ static void pump(struct cluster *cluster, int limit_ms)
     if (poll(polled, cluster->member_count, limit_ms) <= 0)
         return;
     for (uint32_t i = 0; i < cluster->member_count; i++) {
-        if (polled[i].revents && !read_member(cluster, &cluster->members[i])) {
-            (void)fprintf(stderr, "member %" PRIu32 " ended by itself\n", i);
-            abort();
-        }
+        if (polled[i].revents && !read_member(cluster, &cluster->members[i]))
+            give_up("%s ended by itself", name_of(&cluster->members[i]));
     }
 }
 
@@ -247,7 +262,7 @@ void cluster_command(struct member *member, const char *text)
     control_encode(&(struct control){.verb = CONTROL_COMMAND, .id = 1, .text = slice_of(text)},
                    &frame);
     if (write(member->input, frame.at, frame.length) != (ssize_t)frame.length)
-        abort();
+        give_up("%s takes no command: %s", name_of(member), strerror(errno));
     text_release(&frame);
 }
 
@@ -273,7 +288,7 @@ void cluster_open(struct cluster *cluster)
     (void)signal(SIGPIPE, SIG_IGN);
     (void)snprintf(cluster->folder, sizeof cluster->folder, "/tmp/coup-live-XXXXXX");
     if (!mkdtemp(cluster->folder))
-        abort();
+        give_up("%s: %s", cluster->folder, strerror(errno));
     /* A network of its own for each test that runs at the same time. */
     (void)snprintf(cluster->base, sizeof cluster->base, "127.%d.%d.0", 1 + (getpid() >> 8) % 254,
                    getpid() & 255);
@@ -286,8 +301,8 @@ void cluster_open(struct cluster *cluster)
         add_member(cluster, PROCESS_NUMBER(PROCESS_CLIENT, id));
     for (uint32_t i = 0; i < cluster->member_count; i++)
         cluster_spawn(cluster, &cluster->members[i]);
-    if (!cluster_wait(cluster, all_ready, 0, 10000))
-        abort();
+    if (!cluster_wait(cluster, all_ready, 0, READY_MS))
+        give_up("not all members were ready within %d ms", READY_MS);
 }
 
 static void remove_folder(const struct cluster *cluster)
@@ -296,11 +311,13 @@ static void remove_folder(const struct cluster *cluster)
     for (uint32_t id = 1; id <= cluster->nodes; id++) {
         (void)snprintf(path, sizeof path, "%s/node-%" PRIu32 ".state", cluster->folder, id);
         (void)unlink(path);
+        (void)snprintf(path, sizeof path, "%s/node-%" PRIu32 ".state.new", cluster->folder, id);
+        (void)unlink(path); /* a kill may leave one */
     }
     (void)snprintf(path, sizeof path, "%s/resource.log", cluster->folder);
     (void)unlink(path);
     if (rmdir(cluster->folder) < 0)
-        abort();
+        give_up("remove %s: %s", cluster->folder, strerror(errno));
 }
 
 void cluster_close(struct cluster *cluster)
@@ -319,10 +336,15 @@ void cluster_close(struct cluster *cluster)
         while (read_member(cluster, member))
             continue;
         int status = reap(cluster, member);
-        if (status != 0) {
-            (void)fprintf(stderr, "member %" PRIu32 " ended with status %d\n", i, status);
-            abort();
-        }
+        if (status != 0)
+            give_up("%s ended with status %d", name_of(member), status);
     }
+}
+
+void cluster_release(struct cluster *cluster)
+{
+    for (uint32_t i = 0; i < cluster->member_count; i++)
+        if (cluster->members[i].pid)
+            cluster_kill(cluster, &cluster->members[i]);
     remove_folder(cluster);
 }

@@ -47,8 +47,11 @@ void cluster_open(struct cluster *cluster);
 void cluster_spawn(struct cluster *cluster, struct member *member);
 void cluster_kill(struct cluster *cluster, struct member *member);
 
-/* Close every stdin and expect status 0 of all that live; remove the folder. */
+/* Close every stdin and expect status 0 of all that live. */
 void cluster_close(struct cluster *cluster);
+
+/* Kill whoever is left after a failed test; remove the folder. */
+void cluster_release(struct cluster *cluster);
 
 struct member *cluster_node(struct cluster *cluster, uint32_t id);
 struct member *cluster_resource(struct cluster *cluster);

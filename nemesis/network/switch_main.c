@@ -325,5 +325,5 @@ int main(int argc, char **argv)
     if (rc == 0)
         return EXIT_VALID;
     (void)fprintf(stderr, "coup-switch: %s\n", error.text);
-    return error_exit_code(&error);
+    return (int)error_exit_code(&error);
 }

@@ -5,7 +5,7 @@
 
 #include "controller/command.h"
 
-#define COUP_BENCHES(X) X(history) X(sim)
+#define COUP_BENCHES(X) X(history) X(sim) X(inject)
 
 #define X(name) extern const struct command bench_##name;
 COUP_BENCHES(X)

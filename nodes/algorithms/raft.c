@@ -29,6 +29,8 @@ static void keep_leading(struct raft *raft, uint64_t now_ns, struct output *outp
     if (now_ns < raft->deadline_ns)
         return;
     raft->deadline_ns = now_ns + raft->config.knobs.heartbeat;
+    if (raft_broken(raft, BUG_LATE_HEARTBEAT))
+        raft_arm(raft, now_ns);
     raft_send_all(raft, (struct message){.kind = HEARTBEAT, .argument = {now_ns}}, output);
 }
 
@@ -234,7 +236,8 @@ static const struct option options[] = {
 };
 
 static const struct bug bugs[] = {
-#define X(id, name, check, faults, seeds, summary) {name, summary, "", check, faults, seeds},
+#define X(id, name, needs, check, faults, seeds, summary) \
+    {name, summary, needs, check, faults, seeds},
     RAFT_BUGS(X)
 #undef X
         {.name = NULL},

@@ -150,11 +150,25 @@ void world_input(struct world *world, uint32_t id, const struct input *input)
     carry_out(world, node);
 }
 
+/* As the controller records the life of a process. */
+static void record_life(struct world *world, uint32_t id, enum event_f f)
+{
+    struct event event = {.process = id, .type = EVENT_INFO, .f = (uint8_t)f};
+    const uint64_t incarnation = world_node(world, id)->incarnation;
+    event_set(&event, FIELD_INCARNATION, incarnation);
+    if (f == F_SPAWN)
+        event_set(&event, FIELD_PID, id * 1000 + incarnation);
+    else
+        event_set_text(&event, FIELD_BY, slice_of("schedule"));
+    world_event(world, &event);
+}
+
 void world_start(struct world *world, uint32_t id)
 {
     struct script_node *node = world_node(world, id);
     assert(!node->state);
     node->config.seed = id * 1000 + ++node->incarnation;
+    record_life(world, id, F_SPAWN);
     node->state = must_alloc(1, world->algorithm->state_size(&node->config));
     node->output.wake_ns = UINT64_MAX;
     world->algorithm->init(node->state, &node->config);
@@ -169,6 +183,7 @@ void world_crash(struct world *world, uint32_t id)
     free(node->state);
     node->state = NULL;
     node->paused = node->blocked = node->slow_disk = false;
+    record_life(world, id, F_EXIT);
 }
 
 void world_disk_done(struct world *world, uint32_t id)

@@ -19,54 +19,52 @@ enum raft_word { WORD_TERM, WORD_VOTE };
 
 enum raft_option { RAFT_PREVOTE, RAFT_CHECKQUORUM, RAFT_STICKINESS };
 
-/* id, name, check that must catch it, faults and seeds that show it, summary */
+/* id, name, options, check that must catch it, faults and seeds that show it, summary */
 #define RAFT_BUGS(X)                                                                               \
-    X(FORGET_VOTE, "forget-vote", "persist-before-send", "none", 1,                                \
+    X(FORGET_VOTE, "forget-vote", "", "persist-before-send", "none", 1,                            \
       "the vote is not part of what is made durable (databendlabs/databend#1051)")                 \
-    X(FORGET_TERM, "forget-term", "persist-before-send", "none", 1,                                \
+    X(FORGET_TERM, "forget-term", "", "persist-before-send", "none", 1,                            \
       "nothing is made durable: a restart begins at term 0 again (Tencent/phxpaxos#145)")          \
-    X(REPLY_BEFORE_PERSIST, "reply-before-persist", "persist-before-send", "none", 1,              \
+    X(REPLY_BEFORE_PERSIST, "reply-before-persist", "", "persist-before-send", "none", 1,          \
       "the grant leaves before its record is durable (valkey-io/valkey#3887)")                     \
-    X(VOTE_TWICE, "vote-twice", "vote-once", "partition,kill", 50,                                 \
+    X(VOTE_TWICE, "vote-twice", "prevote=off", "vote-once", "kill,delay", 50,                      \
       "a voter grants whoever asks in its term")                                                   \
-    X(FORGET_SELF_VOTE, "forget-self-vote", "vote-once", "partition,kill", 50,                     \
+    X(FORGET_SELF_VOTE, "forget-self-vote", "prevote=off", "vote-once", "kill,delay", 50,          \
       "a candidate counts its own vote but leaves it free for a rival (vesoft-inc/nebula#3415)")   \
-    X(CLEAR_ON_STEP_DOWN, "vote-cleared-on-step-down", "vote-once", "partition,kill", 100,         \
-      "stepping down within a term frees the vote (microsoft/CCF#8094)")                           \
-    X(CLEAR_ON_LEADER, "vote-cleared-on-new-leader", "vote-once", "partition,kill", 100,           \
-      "learning of the leader frees the vote (camunda/camunda#5356)")                              \
-    X(TERM_REGRESSION, "term-regression", "term-monotonic", "partition", 20,                       \
+    X(CLEAR_ON_STEP_DOWN, "vote-cleared-on-step-down", "prevote=off", "vote-once", "kill,delay",   \
+      300, "stepping down within a term frees the vote (microsoft/CCF#8094)")                      \
+    X(CLEAR_ON_LEADER, "vote-cleared-on-new-leader", "prevote=off", "vote-once", "kill,delay",     \
+      100, "learning of the leader frees the vote (camunda/camunda#5356)")                         \
+    X(TERM_REGRESSION, "term-regression", "", "term-monotonic", "partition", 50,                   \
       "a heartbeat's term is taken over even when it is older (vesoft-inc/nebula#2405)")           \
-    X(DUPLICATE_GRANTS, "count-duplicate-grants", "majority-support", "duplicate", 50,             \
+    X(DUPLICATE_GRANTS, "count-duplicate-grants", "prevote=off", "majority-support", "delay", 300, \
       "a voter that answers twice counts twice")                                                   \
-    X(SELF_VOTE_TWICE, "self-vote-twice", "majority-support", "partition", 20,                     \
+    X(SELF_VOTE_TWICE, "self-vote-twice", "", "majority-support", "partition", 20,                 \
       "a candidate counts itself again whenever it asks again (ktoso/akka-raft#50)")               \
-    X(STALE_GRANT, "stale-grant", "majority-support", "delay,partition", 100,                      \
+    X(STALE_GRANT, "stale-grant", "prevote=off", "majority-support", "delay", 200,                 \
       "a grant of an earlier term counts in this one (andreev-io/little-raft#44)")                 \
-    X(STALE_TALLY, "stale-tally", "majority-support", "partition,kill", 20,                        \
+    X(STALE_TALLY, "stale-tally", "", "majority-support", "none", 1,                               \
       "grants of the last round count in the next one (redis/redis#8753)")                         \
-    X(PREVOTE_AS_VOTE, "prevote-as-vote", "majority-support", "none", 1,                           \
+    X(PREVOTE_AS_VOTE, "prevote-as-vote", "", "majority-support", "none", 1,                       \
       "a late pre-vote counts as a vote (canonical/raft#196)")                                     \
-    X(NO_MAJORITY, "no-majority", "majority-support", "none", 1, "the candidate's vote is enough") \
-    X(RESUME, "resume-after-restart", "unique-token", "kill", 20,                                  \
-      "a node that voted for itself leads that term after a restart "                              \
-      "(cockroachdb/cockroach#10420)")                                                             \
-    X(KEEP_LEADING, "keep-leading", "converges", "partition", 20,                                  \
-      "a leader ignores higher terms (deventlab/d-engine#352)")                                    \
-    X(DEAF_LEADER, "deaf-leader", "usable-leader", "one-way", 20,                                  \
+    X(NO_MAJORITY, "no-majority", "", "majority-support", "none", 1,                               \
+      "the candidate's own vote is enough")                                                        \
+    X(RESUME, "resume-after-restart", "", "unique-token", "kill", 20,                              \
+      "whoever voted for itself leads that term after a restart (cockroachdb/cockroach#10420)")    \
+    X(KEEP_LEADING, "keep-leading", "", "converges", "partition", 50,                              \
+      "a leader ignores larger terms (deventlab/d-engine#352)")                                    \
+    X(DEAF_LEADER, "deaf-leader", "", "usable-leader", "one-way", 50,                              \
       "a leader nobody can answer goes on leading (camunda/camunda#7364)")                         \
-    X(PREVOTE_MISMATCH, "prevote-term-mismatch", "recovers", "partition,kill", 50,                 \
+    X(PREVOTE_MISMATCH, "prevote-term-mismatch", "", "recovers", "partition,kill", 100,            \
       "pre-votes between nodes of different terms are ignored (etcd-io/etcd#8243)")                \
-    X(STALE_LEADER, "stale-leader-refusal", "recovers", "kill", 5,                                 \
+    X(STALE_LEADER, "stale-leader-refusal", "", "usable-leader", "kill", 50,                       \
       "pre-votes are refused for the sake of a leader no longer heard (tikv/tikv#3270)")           \
-    X(REFUSED_TERM, "refused-term-adopted", "stable", "single-link", 20,                           \
-      "a refused candidate's term is taken over (openmessaging/dledger#25)")                       \
-    X(LATE_HEARTBEAT, "late-first-heartbeat", "stable", "none", 5,                                 \
-      "a new leader keeps the candidate's timer for its first heartbeat (willemt/raft#48)")
+    X(LATE_HEARTBEAT, "late-heartbeat", "", "stable", "none", 20,                                  \
+      "a leader paces its heartbeats by the candidate's timer (willemt/raft#48)")
 
 enum raft_bug {
     HONEST,
-#define X(id, name, check, faults, seeds, summary) BUG_##id,
+#define X(id, name, options, check, faults, seeds, summary) BUG_##id,
     RAFT_BUGS(X)
 #undef X
 };

@@ -211,8 +211,6 @@ void raft_on_prevote_request(struct raft *raft, const struct message *message, u
                              struct output *output)
 {
     bool alive = leader_alive(raft, message->source, now_ns);
-    if (alive && message->term >= raft_term(raft) && raft_broken(raft, BUG_REFUSED_TERM))
-        raft_adopt_term(raft, message->term + 1, now_ns, output);
     if (message->term < raft_term(raft) && raft_broken(raft, BUG_PREVOTE_MISMATCH))
         return;
     bool grant = !alive && message->term >= raft_term(raft);

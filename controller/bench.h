@@ -5,7 +5,7 @@
 
 #include "controller/command.h"
 
-#define COUP_BENCHES(X) X(history) X(sim) X(inject)
+#define COUP_BENCHES(X) X(history) X(sim) X(inject) X(check)
 
 #define X(name) extern const struct command bench_##name;
 COUP_BENCHES(X)

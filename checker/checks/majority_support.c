@@ -59,7 +59,7 @@ static void on_grant(struct majority_support *check, const struct event *event, 
 {
     bool fresh;
     uint64_t term = event_number(event, FIELD_TERM);
-    if (!is_member(check, event->process))
+    if (!is_member(check, event->process) || !event_has(event, FIELD_TERM))
         return;
     (void)table_put(&check->voted, term, (uint64_t)event->process << 32 | candidate, &fresh);
     if (!fresh)

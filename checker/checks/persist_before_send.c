@@ -64,6 +64,8 @@ static void step(void *state, const struct event *event, struct finding *finding
     }
     if (!event_has(event, FIELD_TERM))
         return; /* a campaign that only asks around */
+    if (!event_has(event, FIELD_TERM))
+        return;
     uint32_t candidate = event->f == F_CAMPAIGN ? event->process : vote;
     bool covered = record->present && record->voted &&
                    record->term == event_number(event, FIELD_TERM) && record->vote == candidate;

@@ -1,5 +1,6 @@
 /* A voter grants one candidate a term, ever: across restarts and wiped disks (Raft, figure 3.1:
- * votedFor). Standing for election is a vote for oneself. Saying the same vote again is fine. */
+ * votedFor). Standing for election is a vote for oneself. Saying the same vote again is fine.
+ * Standing without a term (to a coordinator) asks for no votes. */
 #include "checker/check.h"
 
 #include <inttypes.h>
@@ -38,6 +39,8 @@ static void step(void *state, const struct event *event, struct finding *finding
 {
     struct vote_once *check = state;
     bool fresh;
+    if (!event_has(event, FIELD_TERM))
+        return;
     if (!event_has(event, FIELD_TERM))
         return; /* a campaign that only asks around */
     uint32_t candidate =

@@ -16,21 +16,7 @@
 
 #include <uv.h>
 
-#include "base/frame.h"
-
-#define READ_BYTES 65536u
-#define READS_MAX 64 /* a pipe holds less; a child that floods waits its turn */
-
-/* The pipes of one incarnation. On the heap, because handles close late. */
-struct child_link {
-    struct child *child;
-    uv_poll_t reader, writer;
-    int in, out; /* our ends of its stdin and stdout; -1: closed */
-    int open_handles;
-    struct frame_reader frames;
-    struct text outgoing; /* from `sent` on not yet taken by the pipe */
-    size_t sent;
-};
+#include "controller/child_link.h"
 
 struct children {
     uv_loop_t *loop;
@@ -40,171 +26,34 @@ struct children {
     uint32_t count, capacity;
 };
 
-/* --- what a child says --- */
+/* --- what a child says and hears --- */
 
-static int take_frame(struct child *child, const uint8_t *bytes, size_t length, struct error *error)
+static void on_frame(void *context, const struct control *control)
 {
+    struct child *child = context;
     const struct child_callbacks *callbacks = &child->children->callbacks;
-    struct control control;
-    int rc = control_decode(bytes, length, &control, error);
-    if (rc < 0)
-        return rc;
-    switch (control.verb) {
+    switch (control->verb) {
     case CONTROL_READY:
         child->ready = true;
-        callbacks->ready(callbacks->context, child, control.text);
-        return 0;
-    case CONTROL_EVENT: callbacks->event(callbacks->context, child, &control.event); return 0;
-    case CONTROL_DONE: callbacks->done(callbacks->context, child, &control); return 0;
+        callbacks->ready(callbacks->context, child, control->text);
+        break;
+    case CONTROL_EVENT: callbacks->event(callbacks->context, child, &control->event); break;
+    case CONTROL_DONE: callbacks->done(callbacks->context, child, control); break;
     case CONTROL_COMMAND:
-    case CONTROL_VERBS: break;
-    }
-    return error_set(error, -EBADMSG, "a child cannot command the controller");
-}
-
-static void close_out(struct child_link *link);
-
-static void take_frames(struct child_link *link)
-{
-    struct child *child = link->child;
-    const uint8_t *bytes;
-    size_t length;
-    struct error error;
-    int rc;
-    while ((rc = frame_reader_next(&link->frames, &bytes, &length, &error)) > 0)
-        if ((rc = take_frame(child, bytes, length, &error)) < 0)
-            break;
-    if (rc == 0)
-        return;
-    close_out(link);
-    child->children->callbacks.garbled(child->children->callbacks.context, child, &error);
-}
-
-static void read_available(struct child_link *link)
-{
-    for (int i = 0; i < READS_MAX && link->out >= 0; i++) {
-        size_t room;
-        uint8_t *buffer = frame_reader_room(&link->frames, READ_BYTES, &room);
-        ssize_t got = read(link->out, buffer, room);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0 && errno == EAGAIN)
-            return;
-        if (got <= 0) {
-            close_out(link); /* a frame cut off by the child's death is no frame */
-            return;
-        }
-        frame_reader_filled(&link->frames, (size_t)got);
-        take_frames(link);
+    case CONTROL_VERBS: break; /* the link refuses them */
     }
 }
 
-static void on_readable(uv_poll_t *handle, int status, int events)
+static void on_garbled(void *context, const struct error *error)
 {
-    (void)status; /* an error shows in read() */
-    (void)events;
-    read_available(handle->data);
-}
-
-/* --- what we say --- */
-
-static void on_writable(uv_poll_t *handle, int status, int events);
-
-/* Take what the pipe takes; ask to be called again while something is left. */
-static void write_outgoing(struct child_link *link)
-{
-    while (link->sent < link->outgoing.length) {
-        ssize_t wrote =
-            write(link->in, link->outgoing.at + link->sent, link->outgoing.length - link->sent);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote < 0 && errno == EAGAIN) {
-            (void)uv_poll_start(&link->writer, UV_WRITABLE, on_writable);
-            return;
-        }
-        if (wrote < 0)
-            break; /* it no longer reads: its end will be told */
-        link->sent += (size_t)wrote;
-    }
-    text_clear(&link->outgoing);
-    link->sent = 0;
-    (void)uv_poll_stop(&link->writer);
-}
-
-static void on_writable(uv_poll_t *handle, int status, int events)
-{
-    (void)status;
-    (void)events;
-    struct child_link *link = handle->data;
-    if (link->in >= 0)
-        write_outgoing(link);
+    struct child *child = context;
+    child->children->callbacks.garbled(child->children->callbacks.context, child, error);
 }
 
 void child_send(struct child *child, const struct control *control)
 {
-    struct child_link *link = child->link;
-    if (!link || link->in < 0)
-        return;
-    bool waiting = link->outgoing.length > 0;
-    control_encode(control, &link->outgoing);
-    if (!waiting)
-        write_outgoing(link);
-}
-
-/* --- pipes --- */
-
-static void on_handle_closed(uv_handle_t *handle)
-{
-    struct child_link *link = handle->data;
-    if (--link->open_handles > 0)
-        return;
-    frame_reader_release(&link->frames);
-    text_release(&link->outgoing);
-    free(link);
-}
-
-static void close_in(struct child_link *link)
-{
-    if (link->in < 0)
-        return;
-    (void)uv_poll_stop(&link->writer);
-    (void)close(link->in); /* a pipe's close has nothing to report */
-    link->in = -1;
-}
-
-static void close_out(struct child_link *link)
-{
-    if (link->out < 0)
-        return;
-    (void)uv_poll_stop(&link->reader);
-    (void)close(link->out);
-    link->out = -1;
-}
-
-static void link_free(struct child_link *link)
-{
-    close_in(link);
-    close_out(link);
-    uv_close((uv_handle_t *)&link->reader, on_handle_closed);
-    uv_close((uv_handle_t *)&link->writer, on_handle_closed);
-}
-
-static struct child_link *link_new(struct child *child, int in, int out)
-{
-    struct child_link *link = must_alloc(1, sizeof *link);
-    link->child = child;
-    link->in = in;
-    link->out = out;
-    link->open_handles = 2;
-    int rc = uv_poll_init(child->children->loop, &link->reader, out);
-    assert(rc == 0); /* a fresh pipe can be polled */
-    rc = uv_poll_init(child->children->loop, &link->writer, in);
-    assert(rc == 0);
-    link->reader.data = link->writer.data = link;
-    rc = uv_poll_start(&link->reader, UV_READABLE, on_readable);
-    assert(rc == 0);
-    (void)rc;
-    return link;
+    if (child->link)
+        child_link_send(child->link, control);
 }
 
 /* --- start --- */
@@ -297,9 +146,8 @@ int child_start(struct child *child, const char *const *argv, struct error *erro
     }
     child->incarnation++;
     child->ready = child->stopped = child->told_to_end = child->killed = false;
-    (void)fcntl(ends[OUR_IN], F_SETFL, O_NONBLOCK); /* cannot fail on a pipe of ours */
-    (void)fcntl(ends[OUR_OUT], F_SETFL, O_NONBLOCK);
-    child->link = link_new(child, ends[OUR_IN], ends[OUR_OUT]);
+    const struct child_link_events events = {child, on_frame, on_garbled};
+    child->link = child_link_open(child->children->loop, ends[OUR_IN], ends[OUR_OUT], &events);
     ends[OUR_IN] = ends[OUR_OUT] = -1;
     close_ends(ends);
     return 0;
@@ -339,8 +187,8 @@ static struct child_end judge_end(const struct child *child, const siginfo_t *in
 static void child_ended(struct child *child, const siginfo_t *info)
 {
     struct child_end end = judge_end(child, info);
-    read_available(child->link); /* its last words come before its end */
-    link_free(child->link);
+    child_link_read(child->link); /* its last words come before its end */
+    child_link_close(child->link);
     child->link = NULL;
     child->pid = 0;
     child->ready = child->stopped = false;
@@ -385,7 +233,7 @@ void child_finish(struct child *child)
 {
     child->told_to_end = true;
     if (child->link)
-        close_in(child->link);
+        child_link_finish(child->link);
 }
 
 static int child_signal(struct child *child, int signal)
@@ -453,14 +301,6 @@ struct child *children_add(struct children *children, uint32_t process, const ch
     return child;
 }
 
-struct child *children_find(struct children *children, uint32_t process)
-{
-    for (uint32_t i = 0; i < children->count; i++)
-        if (children->slots[i].process == process)
-            return &children->slots[i];
-    return NULL;
-}
-
 uint32_t children_count(const struct children *children)
 {
     return children->count;
@@ -476,7 +316,7 @@ void children_read(struct children *children)
 {
     for (uint32_t i = 0; i < children->count; i++)
         if (children->slots[i].link)
-            read_available(children->slots[i].link);
+            child_link_read(children->slots[i].link);
 }
 
 static void child_release(struct child *child)
@@ -486,7 +326,7 @@ static void child_release(struct child *child)
         (void)waitid(P_PID, (id_t)child->pid, &(siginfo_t){0}, WEXITED);
     }
     if (child->link)
-        link_free(child->link);
+        child_link_close(child->link);
     if (child->netns >= 0)
         (void)close(child->netns);
     free(child->program);

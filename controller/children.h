@@ -69,7 +69,6 @@ int children_open(struct uv_loop_s *loop, uint32_t capacity,
 /* A new slot. Takes `netns` over, copies the texts. */
 struct child *children_add(struct children *children, uint32_t process, const char *program,
                            const char *log_path, int netns);
-struct child *children_find(struct children *children, uint32_t process); /* NULL: none */
 uint32_t children_count(const struct children *children);
 struct child *children_at(struct children *children, uint32_t index);
 

@@ -25,55 +25,12 @@
 #define CONTROLLER_NICE (-5)
 #define ORPHANS_EVERY_NS NS_PER_S
 
-/* Bounds on what must happen for a run to go on. Generous: twenty runs may share two cores. */
-#define READY_WITHIN_NS (30 * NS_PER_S)
-#define HEAL_WITHIN_NS (15 * NS_PER_S)
-#define END_WITHIN_NS (10 * NS_PER_S)
-#define TIMEOUTS_TO_LEAD 20u
-#define TIMEOUTS_TO_RECOVER 10u
-
-struct run;
-struct phase {
-    const char *name;
-    void (*enter)(struct run *run);
-    bool (*over)(struct run *run, uint64_t now_ns);
-};
-
-enum phase_number { PHASE_START, PHASE_FAULTS, PHASE_HEAL, PHASE_FINAL, PHASE_END, PHASES };
-
-struct run {
-    const struct run_order *order;
-    const struct run_config *config;
-    uv_loop_t loop;
-    uv_timer_t tick, nemesis;
-    uv_signal_t terminated;
-    uv_poll_t outside;
-    bool has_loop, watches_outside;
-    struct schedule schedule;
-    struct history_header header;
-    struct recorder *recorder;
-    struct world *world;
-    struct engine *engine;
-    uint64_t origin_ns;
-    enum phase_number phase;
-    uint64_t phase_ns;     /* when the present phase began */
-    uint64_t faults_ns;    /* when the faults phase began */
-    uint64_t recovered_ns; /* final phase: since when all is well; 0: it is not */
-    uint64_t ticked_ns, flushed_ns, drawn_ns, orphans_ns;
-    pid_t orphan; /* seen unreaped at the last look */
-    struct live live;
-    bool interrupted;
-    bool failed;
-    struct error error;
-};
-
-static uint64_t now(const struct run *run)
+uint64_t run_now(const struct run *run)
 {
     return clock_true_ns() - run->origin_ns;
 }
 
-/* The run cannot go on; what was recorded is kept. The first reason counts. */
-static void run_fail(void *context, const struct error *error)
+void run_fail(void *context, const struct error *error)
 {
     struct run *run = context;
     if (run->failed)
@@ -83,164 +40,19 @@ static void run_fail(void *context, const struct error *error)
     uv_stop(&run->loop);
 }
 
-/* --- phases --- */
-
-static void advance_nemesis(struct run *run);
-
-static void on_nemesis(uv_timer_t *timer)
-{
-    advance_nemesis(timer->data);
-}
-
-static void advance_nemesis(struct run *run)
-{
-    uint64_t now_ns = now(run);
-    uint64_t next_ns = engine_advance(run->engine, now_ns);
-    if (next_ns == UINT64_MAX)
-        return;
-    uint64_t wait_ns = next_ns > now_ns ? next_ns - now_ns : 0;
-    (void)uv_timer_start(&run->nemesis, on_nemesis, (wait_ns + NS_PER_MS - 1) / NS_PER_MS, 0);
-}
-
-static uint64_t timeout_ns(const struct run *run)
-{
-    return run->config->elector.knobs.election_timeout_max;
-}
-
-static void nothing(struct run *run)
-{
-    (void)run;
-}
-
-static bool start_over(struct run *run, uint64_t now_ns)
-{
-    struct error error;
-    char name[PROCESS_NAME_MAX];
-    if (run->interrupted || world_crashed(run->world))
-        return true;
-    if (!world_ready(run->world)) {
-        if (now_ns < READY_WITHIN_NS)
-            return false;
-        (void)error_set(&error, -ETIMEDOUT, "%s was not ready within %d s (its log is in %s/logs)",
-                        process_name(world_unready(run->world), name),
-                        (int)(READY_WITHIN_NS / NS_PER_S), run->order->folder);
-        run_fail(run, &error);
-        return false;
-    }
-    return view_leader(world_view(run->world), NULL) != 0 ||
-           now_ns > READY_WITHIN_NS + TIMEOUTS_TO_LEAD * timeout_ns(run);
-}
-
-static void faults_enter(struct run *run)
-{
-    run->faults_ns = run->phase_ns;
-    world_tell_clients(run->world, "start");
-    engine_begin(run->engine, run->phase_ns);
-    advance_nemesis(run);
-}
-
-static bool faults_over(struct run *run, uint64_t now_ns)
-{
-    return run->interrupted || now_ns >= run->phase_ns + run->config->duration_ns;
-}
-
-static void heal_enter(struct run *run)
-{
-    engine_heal(run->engine, run->phase_ns);
-    advance_nemesis(run);
-}
-
-static bool heal_over(struct run *run, uint64_t now_ns)
-{
-    bool late = now_ns > run->phase_ns + HEAL_WITHIN_NS;
-    if (engine_quiet(run->engine))
-        return world_ready(run->world) || late; /* a node that only crashes is the checks' matter */
-    if (late) {
-        struct error error;
-        struct text pending = {0};
-        engine_pending(run->engine, &pending);
-        (void)error_set(&error, -ETIMEDOUT, "healing did not end within %d s: %.300s",
-                        (int)(HEAL_WITHIN_NS / NS_PER_S), text_string(&pending));
-        text_release(&pending);
-        run_fail(run, &error);
-    }
-    return false;
-}
-
-/* Long enough for the `recovers` check to find its answer in the history, whatever it is. */
-static bool final_over(struct run *run, uint64_t now_ns)
-{
-    const struct view *view = world_view(run->world);
-    uint64_t bound_ns = run->config->elector.knobs.recover_within;
-    if (bound_ns == 0)
-        bound_ns = TIMEOUTS_TO_RECOVER * timeout_ns(run);
-    if (!view_agreed(view) || view->accepted_ns < run->phase_ns)
-        run->recovered_ns = 0;
-    else if (run->recovered_ns == 0)
-        run->recovered_ns = now_ns;
-    bool settled = run->recovered_ns && now_ns > run->recovered_ns + timeout_ns(run);
-    return settled || now_ns > run->phase_ns + bound_ns + timeout_ns(run);
-}
-
-static void end_enter(struct run *run)
-{
-    world_attach(run->world, NULL);
-    world_finish(run->world);
-}
-
-static bool end_over(struct run *run, uint64_t now_ns)
-{
-    struct error error;
-    char name[PROCESS_NAME_MAX];
-    uint32_t left = world_left(run->world);
-    if (left == WORLD_NOBODY)
-        return true;
-    if (now_ns > run->phase_ns + END_WITHIN_NS) {
-        (void)error_set(&error, -ETIMEDOUT, "%s did not end within %d s of being told to",
-                        process_name(left, name), (int)(END_WITHIN_NS / NS_PER_S));
-        run_fail(run, &error);
-    }
-    return false;
-}
-
-static const struct phase phases[PHASES] = {
-    [PHASE_START] = {"start", nothing, start_over},
-    [PHASE_FAULTS] = {"faults", faults_enter, faults_over},
-    [PHASE_HEAL] = {"heal", heal_enter, heal_over},
-    [PHASE_FINAL] = {"final", nothing, final_over},
-    [PHASE_END] = {"end", end_enter, end_over},
-};
-
-static void record(struct run *run, enum event_f f, enum event_field field, const char *text)
+void run_record(struct run *run, enum event_f f, enum event_field field, const char *text)
 {
     struct event event = {
-        .time_ns = now(run),
+        .time_ns = run_now(run),
         .process = PROCESS_NUMBER(PROCESS_CONTROLLER, 0),
         .type = EVENT_INFO,
         .f = (uint8_t)f,
     };
     event_set_text(&event, field, slice_of(text));
-    recorder_add(run->recorder, &event);
-}
-
-static void enter_phase(struct run *run, enum phase_number phase)
-{
-    run->phase = phase;
-    run->phase_ns = now(run);
-    record(run, F_PHASE, FIELD_NAME, phases[phase].name);
-    phases[phase].enter(run);
-}
-
-static void advance_phase(struct run *run, uint64_t now_ns)
-{
-    if (run->failed || !phases[run->phase].over(run, now_ns))
-        return;
-    if (run->phase == PHASE_END)
-        uv_stop(&run->loop);
-    else if (run->phase == PHASE_START && (run->interrupted || world_crashed(run->world)))
-        enter_phase(run, PHASE_END); /* there is nothing to break */
+    if (run->world)
+        world_record(run->world, &event);
     else
-        enter_phase(run, run->phase + 1);
+        recorder_add(run->recorder, &event); /* there is nothing to see yet */
 }
 
 /* --- the tick --- */
@@ -252,7 +64,7 @@ static void note_stall(struct run *run, uint64_t now_ns)
     if (run->ticked_ns && now_ns > due_ns + STALL_NS) {
         struct text text = {0};
         text_add(&text, "stall %" PRIu64, now_ns - due_ns);
-        record(run, F_NOTE, FIELD_TEXT, text_string(&text));
+        run_record(run, F_NOTE, FIELD_TEXT, text_string(&text));
         text_release(&text);
     }
     run->ticked_ns = now_ns;
@@ -261,7 +73,7 @@ static void note_stall(struct run *run, uint64_t now_ns)
 static void draw(struct run *run, uint64_t now_ns)
 {
     struct live_facts facts = {
-        .phase = phases[run->phase].name,
+        .phase = phase_name(run->phase),
         .now_ns = now_ns,
         .end_ns = run->faults_ns ? run->faults_ns + run->config->duration_ns : 0,
         .view = world_view(run->world),
@@ -294,7 +106,7 @@ static void on_tick(uv_timer_t *timer)
 {
     struct run *run = timer->data;
     struct error error;
-    uint64_t now_ns = now(run);
+    uint64_t now_ns = run_now(run);
     note_stall(run, now_ns);
     world_tick(run->world);
     int rc = recorder_emit(run->recorder, now_ns, &error);
@@ -304,8 +116,8 @@ static void on_tick(uv_timer_t *timer)
         run_fail(run, &error);
     if (is_due(&run->orphans_ns, ORPHANS_EVERY_NS, now_ns))
         reap_orphan(run);
-    advance_nemesis(run);
-    advance_phase(run, now_ns);
+    nemesis_advance(run);
+    phase_advance(run, now_ns);
     if (is_due(&run->drawn_ns, LIVE_EVERY_NS, now_ns))
         draw(run, now_ns);
 }
@@ -379,7 +191,7 @@ static void plan(struct run *run)
         .kind_count = config->fault_count,
         .every_ns = config->fault_every_ns,
         .length_ns = config->duration_ns,
-        .election_timeout_ns = timeout_ns(run),
+        .election_timeout_ns = config->elector.knobs.election_timeout_max,
     };
     if (!config->schedule)
         plan_random(&request, &run->schedule);
@@ -408,7 +220,7 @@ static int open_run(struct run *run, int outside_fd, struct error *error)
         rc = recorder_open(run->order->history, &run->header, &run->recorder, error);
     if (rc < 0)
         return rc;
-    record(run, F_PHASE, FIELD_NAME, phases[PHASE_START].name);
+    run_record(run, F_PHASE, FIELD_NAME, phase_name(PHASE_START));
     struct world_config config = {
         .run = run->config,
         .loop = &run->loop,

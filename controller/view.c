@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "checker/cluster.h"
+
 void view_init(struct view *view, uint32_t nodes, uint32_t witnesses)
 {
     assert(nodes <= NODES_MAX);
@@ -39,6 +41,8 @@ void view_event(struct view *view, const struct event *event)
         node_event(&view->node[id], event);
     view->elections += event->f == F_CAMPAIGN;
     view->writes_rejected += event->f == F_REJECT;
+    if (event->f == F_NOTE)
+        view->stalled_ns += stall_within(event, 0, UINT64_MAX);
     if (event->f == F_ACCEPT) {
         view->writes_accepted++;
         view->accepted_ns = event->time_ns;

@@ -20,6 +20,7 @@ struct view {
     uint64_t elections;
     uint64_t writes_accepted, writes_rejected;
     uint64_t accepted_ns; /* time of the last accepted guarded write */
+    uint64_t stalled_ns;  /* sum of all "stall" notes */
 };
 
 void view_init(struct view *view, uint32_t nodes, uint32_t witnesses);

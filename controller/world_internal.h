@@ -1,4 +1,5 @@
-/* Shared by world.c (what is there) and world_nemesis.c (what the nemesis does to it). */
+/* Shared by world.c (its life), world_build.c (what it stands on) and world_nemesis.c (what is done
+ * to it). */
 #ifndef COUP_CONTROLLER_WORLD_INTERNAL_H
 #define COUP_CONTROLLER_WORLD_INTERNAL_H
 
@@ -33,11 +34,18 @@ struct world {
     struct view view;
     struct action *actions;
     uint32_t action_count, action_capacity;
-    bool crashed;   /* some process ended by itself */
+    bool crashed;         /* some process ended by itself */
     bool finishing;       /* ends are no crashes any more */
     bool broken;          /* failed() was told */
     struct text programs; /* folder of coup-node and the others */
 };
+
+/* Programs, folders, namespaces, network; children are added, none is started. */
+int world_build(struct world *world, struct error *error);
+
+/* "FOLDER/kind/name-ending" */
+void world_path(const struct world *world, const char *kind, uint32_t process, const char *ending,
+                struct text *out);
 
 void world_fail(struct world *world, const struct error *error);
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,6 +70,19 @@ void program_tool(const char *tool, const char *first, const char *second)
     assert_int_equal(status, 0);
 }
 
+#define PLAIN_USER 12345u
+void program_as_plain_user(struct program_bench *bench)
+{
+    char tun[128];
+    (void)snprintf(tun, sizeof tun, "%s/tun", bench->folder);
+    bench->user = PLAIN_USER;
+    assert_int_equal(chown(bench->folder, PLAIN_USER, PLAIN_USER), 0);
+    assert_int_equal(mknod(tun, S_IFCHR | 0666, makedev(10, 200)), 0);
+    assert_int_equal(chmod(tun, 0666), 0);
+    assert_int_equal(mount(tun, "/dev/net/tun", NULL, MS_BIND, NULL), 0);
+    bench->mounts++;
+}
+
 void program_close(struct program_bench *bench)
 {
     program_tool("rm", "-rf", bench->folder);
@@ -91,7 +106,8 @@ pid_t program_start(const struct program_bench *bench, const char *name, const c
     pid_t pid = fork();
     if (pid == 0) {
         if (chdir(bench->folder) < 0 || dup2(open_output(bench, "out", name), 1) < 0 ||
-            dup2(open_output(bench, "err", name), 2) < 0)
+            dup2(open_output(bench, "err", name), 2) < 0 ||
+            (bench->user && (setgid(bench->user) < 0 || setuid(bench->user) < 0)))
             _exit(126);
         (void)execv(bench->coup, argv);
         _exit(127);

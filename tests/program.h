@@ -13,6 +13,7 @@ struct program_bench {
     char folder[64];
     char coup[4096]; /* the program */
     unsigned mounts; /* at the beginning */
+    unsigned user;   /* who runs coup; 0: whoever runs the test */
 };
 
 /* Also moves the test into mount, network and IPC namespaces of its own, with a /dev/shm of its
@@ -20,6 +21,10 @@ struct program_bench {
  * machine cannot (the reason is printed): skip. */
 bool program_open(struct program_bench *bench);
 void program_close(struct program_bench *bench);
+
+/* From now on coup is run by a plain user, for whom /dev/net/tun is as open as on a stock Debian (in
+ * this test's mount namespace alone). */
+void program_as_plain_user(struct program_bench *bench);
 
 /* Start coup with `words` (NULL-terminated, without argv[0]); `name` tells outputs of several apart
  * ("" for one): out<name>, err<name>. */

@@ -52,7 +52,7 @@ struct sim_world {
     struct sim_client *clients;
     struct resource *resource;
     struct sim_recorder recorder;
-    struct random chance; /* what no keyed draw decides: power loss, order after a pause */
+    struct random chance;  /* what no keyed draw decides: power loss, order after a pause */
     struct engine *engine; /* NULL: a cluster too large for faults */
     uint64_t nemesis_armed_ns;
     uint32_t nemesis_generation;

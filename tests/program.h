@@ -22,8 +22,8 @@ struct program_bench {
 bool program_open(struct program_bench *bench);
 void program_close(struct program_bench *bench);
 
-/* From now on coup is run by a plain user, for whom /dev/net/tun is as open as on a stock Debian (in
- * this test's mount namespace alone). */
+/* From now on coup is run by a plain user, for whom /dev/net/tun is as open as on a stock Debian
+ * (in this test's mount namespace alone). */
 void program_as_plain_user(struct program_bench *bench);
 
 /* Start coup with `words` (NULL-terminated, without argv[0]); `name` tells outputs of several apart

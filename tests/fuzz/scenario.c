@@ -7,8 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
     struct scenario scenario;
     struct error error;
-    if (scenario_parse("fuzz", (struct slice){(const char *)bytes, length}, &scenario, &error) ==
-        0)
+    if (scenario_parse("fuzz", (struct slice){(const char *)bytes, length}, &scenario, &error) == 0)
         scenario_release(&scenario);
     return 0;
 }

@@ -1,6 +1,6 @@
-/* Every shipped scenario, simulated with several seeds, ends as it says it will. An expected violation
- * must show in at least half of the seeds, an expected valid outcome in all of them: a run whose
- * verdict is unknown fulfils neither.
+/* Every shipped scenario, simulated with several seeds, ends as it says it will. An expected
+ * violation must show in at least half of the seeds, an expected valid outcome in all of them: a
+ * run whose verdict is unknown fulfils neither.
  *
  *   scenarios FOLDER [NAME]   one line a scenario; exit 1 if one does not end as expected */
 #include <dirent.h>

@@ -48,14 +48,25 @@ struct check {
     void (*end)(void *state, uint64_t end_ns, struct finding *finding);
 };
 
-#define COUP_CHECKS(X)                                                                      \
-    X(single_leader_per_term)                                                               \
-    X(vote_once)                                                                            \
-    X(majority_support)                                                                     \
-    X(persist_before_send)                                                                  \
-    X(term_monotonic)                                                                       \
-    X(unique_token) X(fencing_monotonic) X(lease_exclusive) X(acted_after_loss) X(recovers) \
-        X(usable_leader) X(converges) X(stable) X(faults_landed) X(no_crash) X(well_formed)
+/* clang-format off */
+#define COUP_CHECKS(X) \
+    X(single_leader_per_term) \
+    X(vote_once) \
+    X(majority_support) \
+    X(persist_before_send) \
+    X(term_monotonic) \
+    X(unique_token) \
+    X(fencing_monotonic) \
+    X(lease_exclusive) \
+    X(acted_after_loss) \
+    X(recovers) \
+    X(usable_leader) \
+    X(converges) \
+    X(stable) \
+    X(faults_landed) \
+    X(no_crash) \
+    X(well_formed)
+/* clang-format on */
 
 extern const struct check *const checks[]; /* NULL-terminated */
 const struct check *check_find(struct slice name);

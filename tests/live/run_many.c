@@ -17,7 +17,7 @@ static void test_at_once(void **state)
     pid_t pids[RUNS];
     int codes[RUNS], valid = 0;
     for (int i = 0; i < RUNS; i++) {
-        char name[8];
+        char name[16];
         (void)snprintf(name, sizeof name, "%d", i);
         pids[i] = program_start(bench, name,
                                 WORDS("run", "-n", "3", "-t", "5s", "--seed", "9", "--faults",

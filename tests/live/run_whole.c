@@ -110,7 +110,7 @@ static void test_unfenced_is_caught(void **state)
     const struct program_bench *bench = bench_of(state);
     int code = EXIT_INVALID;
     for (int seed = 1; seed <= 5 && code != EXIT_VALID; seed++) {
-        char text[8];
+        char text[16];
         (void)snprintf(text, sizeof text, "%d", seed);
         code = program_run(bench, WORDS("run", "-n", "3", "-t", "5s", "--every", "500ms",
                                         "--faults", "pause", "--resource", "unfenced", "-q",

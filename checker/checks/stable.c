@@ -3,10 +3,10 @@
  * A change of leaders counts against the algorithm when the new one stood for election although the
  * old one ran, was linked and undisturbed and had claimed its place long enough ago to be heard by
  * everybody; and, once faults have begun, when the last change of the cluster was two election
- * timeouts ago, so that what it left behind is over. That is judged while the running nodes fall
- * into clean parts, old and new leader together in the one with the majority. An algorithm with the
- * trait "steady" promises more: nobody deposes a leader that is linked with a majority, whatever
- * the other links are like.
+ * timeouts ago, so that what it left behind is over, a leader that gave up included. That is judged
+ * while the running nodes fall into clean parts, old and new leader together in the one with the
+ * majority. An algorithm with the trait "steady" promises more: nobody deposes a leader that is
+ * linked with a majority, whatever the other links are like.
  *
  * A loaded machine makes a node suspect its leader wrongly now and then, which is no fault of the
  * algorithm's. So on real machines a single such change says nothing; invalid are CHANGES of them
@@ -51,6 +51,7 @@ struct stable {
     uint32_t leader;           /* newest by term; 0: none yet */
     uint64_t term;
     struct moment claim;
+    uint64_t gave_up_ns; /* its step-down; 0: none */
     uint64_t stalled_ns; /* end of the last long stall */
     struct leader_change *changes;
     uint32_t count, capacity;
@@ -96,7 +97,8 @@ static bool is_unprovoked(const struct stable *check, uint32_t id, uint64_t stoo
     uint64_t heard_ns = check->claim.time_ns + check->timeout_min_ns / 2;
     uint64_t calm_ns = check->stretch_ns + (check->broken ? 2 * check->timeout_max_ns : 0);
     if (check->leader == 0 || check->over || !cluster_undisturbed(&check->cluster) ||
-        stood_ns <= heard_ns || stood_ns <= calm_ns)
+        stood_ns <= heard_ns || stood_ns <= calm_ns ||
+        (check->gave_up_ns && check->gave_up_ns <= calm_ns))
         return false;
     if (check->steady)
         return cluster_central(&check->cluster, check->leader);
@@ -137,6 +139,7 @@ static void on_lead(struct stable *check, const struct event *event)
     check->leader = id;
     check->term = term;
     check->claim = claim;
+    check->gave_up_ns = 0;
     check->candidates[id] = (struct moment){0};
 }
 
@@ -155,11 +158,13 @@ static void on_stall(struct stable *check, const struct event *event)
 
 static void on_belief(struct stable *check, const struct event *event)
 {
+    uint32_t id = process_index(event->process);
     if (!cluster_member(&check->cluster, event->process))
         return;
     if (event->f == F_CAMPAIGN)
-        check->candidates[process_index(event->process)] =
-            (struct moment){event->time_ns, event->index};
+        check->candidates[id] = (struct moment){event->time_ns, event->index};
+    else if (event->f == F_STEP_DOWN && id == check->leader)
+        check->gave_up_ns = event->time_ns;
     else if (event->f == F_LEAD)
         on_lead(check, event);
 }

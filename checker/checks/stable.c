@@ -254,6 +254,8 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
 const struct check check_stable = {
     .name = "stable",
     .summary = "a leader around which nothing changes keeps its place",
+    /* Where groups with leaders of their own merge, leadership moves by design. */
+    .traits = 1u << TRAIT_TOKEN,
     .events = CLUSTER_EVENTS | 1u << F_CAMPAIGN | 1u << F_NOTE | 1u << F_PHASE,
     .state_bytes = sizeof(struct stable),
     .begin = begin,

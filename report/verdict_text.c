@@ -216,11 +216,40 @@ static void add_failovers(const struct report *report, struct text *out)
     }
 }
 
-/* A run's own command, with the seed it drew if the user named none. */
+/* Length of the shell word at `at`: up to a blank that stands in no quotes. */
+static size_t shell_word(const char *at)
+{
+    size_t length = 0;
+    bool quoted = false;
+    for (; at[length] && (quoted || at[length] != ' '); length++)
+        quoted = quoted != (at[length] == '\'');
+    return length;
+}
+
+/* The run's own command, without the folder that now exists, with the seed it drew if the user
+ * named none. */
+static void add_repeat(const struct history_header *header, struct text *out)
+{
+    bool skip = false;
+    text_add(out, "  repeat ");
+    for (const char *at = header->command; *at;) {
+        size_t length = shell_word(at);
+        struct slice word = {at, length};
+        bool names = slice_equals(word, "-o") || slice_equals(word, "--output");
+        bool holds = strncmp(at, "-o", 2) == 0 || strncmp(at, "--output=", 9) == 0;
+        if (!skip && !names && !holds)
+            text_add(out, " %.*s", (int)length, at);
+        skip = names;
+        at += length + strspn(at + length, " ");
+    }
+    if (!strstr(header->command, "-s ") && !strstr(header->command, "--seed"))
+        text_add(out, " --seed %" PRIu64, header->seed);
+    text_add(out, "\n");
+}
+
 static void add_commands(const struct report *report, struct text *out)
 {
     static const char *const uses[][2] = {{"show", "show"}, {"judge", "check"}};
-    const char *command = report->header->command;
     add_title(out, report, "History");
     text_add(out, "  %s (%" PRIu64 " event%s)\n", report->path, report->data->events,
              plural(report->data->events));
@@ -229,12 +258,8 @@ static void add_commands(const struct report *report, struct text *out)
         text_add_shell(out, slice_of(report->path));
         text_add(out, "\n");
     }
-    if (!command || !*command)
-        return;
-    text_add(out, "  repeat  %s", command);
-    if (!strstr(command, "--seed"))
-        text_add(out, " --seed %" PRIu64, report->header->seed);
-    text_add(out, "\n");
+    if (report->header->command && *report->header->command)
+        add_repeat(report->header, out);
 }
 
 void report_text(const struct report *report, struct text *out)

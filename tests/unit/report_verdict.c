@@ -9,7 +9,7 @@
 #include "report/verdict.h"
 
 static char algorithm[] = "raft", network[] = "switch", resource[] = "unfenced",
-            command[] = "coup run -a raft -t 20s";
+            command[] = "coup run -a raft -o 'a b' -t 20s --set 'x y'";
 
 static struct history_header header_of_run(void)
 {
@@ -135,7 +135,7 @@ static void test_invalid_shows_why_first_and_the_events_that_prove_it(void **sta
         "  a b.coup (812 events)\n"
         "  show    coup show 'a b.coup'\n"
         "  judge   coup check 'a b.coup'\n"
-        "  repeat  coup run -a raft -t 20s --seed 7\n");
+        "  repeat  coup run -a raft -t 20s --set 'x y' --seed 7\n");
     text_release(&out);
     witness_lines_release(&witness);
 }

@@ -11,7 +11,7 @@
 
 #define HISTORY_FORMAT 1
 
-/* What an algorithm promises; checks say which of these they need (docs/guarantees.md). */
+/* What an algorithm promises; checks say which of these they need (`coup list algorithms`). */
 #define COUP_TRAITS(X)                                                                            \
     X(MAJORITY, "majority")         /* a leader needs grants of a majority: vote-once, support */ \
     X(DURABLE, "durable")           /* keeps its term across a crash */                           \

@@ -21,7 +21,8 @@
 #define TICK_MS 5u
 #define FLUSH_EVERY_NS (100 * NS_PER_MS)
 #define LIVE_EVERY_NS (200 * NS_PER_MS)
-#define STALL_NS (20 * NS_PER_MS)
+#define SAMPLE_EVERY_NS (100 * NS_PER_MS)
+#define STALL_NS (20 * NS_PER_MS) /* shorter ones explain nothing */
 #define CONTROLLER_NICE (-5)
 #define ORPHANS_EVERY_NS NS_PER_S
 
@@ -57,17 +58,36 @@ void run_record(struct run *run, enum event_f f, enum event_field field, const c
 
 /* --- the tick --- */
 
-/* A loop of ours that came late explains suspicions that no fault does. */
-static void note_stall(struct run *run, uint64_t now_ns)
+static bool is_due(uint64_t *last_ns, uint64_t every_ns, uint64_t now_ns)
 {
-    uint64_t due_ns = run->ticked_ns + TICK_MS * NS_PER_MS;
-    if (run->ticked_ns && now_ns > due_ns + STALL_NS) {
+    if (now_ns < *last_ns + every_ns)
+        return false;
+    *last_ns = now_ns;
+    return true;
+}
+
+/* Our loop came late, or a child waited for a CPU: one note for both, so that no time is forgiven
+ * twice. */
+static void note_stalls(struct run *run, uint64_t now_ns)
+{
+    uint64_t due_ns = run->ticked_ns + TICK_MS * NS_PER_MS, since_ns = run->sampled_ns;
+    if (run->ticked_ns && now_ns > due_ns + STALL_NS)
+        run->late_ns += now_ns - due_ns;
+    run->ticked_ns = now_ns;
+    if (!is_due(&run->sampled_ns, SAMPLE_EVERY_NS, now_ns))
+        return;
+    uint64_t stall_ns = world_waited(run->world);
+    if (run->late_ns > stall_ns)
+        stall_ns = run->late_ns;
+    run->late_ns = 0;
+    if (stall_ns > now_ns - since_ns)
+        stall_ns = now_ns - since_ns;
+    if (stall_ns > STALL_NS) {
         struct text text = {0};
-        text_add(&text, "stall %" PRIu64, now_ns - due_ns);
+        text_add(&text, "stall %" PRIu64, stall_ns);
         run_record(run, F_NOTE, FIELD_TEXT, text_string(&text));
         text_release(&text);
     }
-    run->ticked_ns = now_ns;
 }
 
 static void draw(struct run *run, uint64_t now_ns)
@@ -94,20 +114,12 @@ static void reap_orphan(struct run *run)
     run->orphan = info.si_pid;
 }
 
-static bool is_due(uint64_t *last_ns, uint64_t every_ns, uint64_t now_ns)
-{
-    if (now_ns < *last_ns + every_ns)
-        return false;
-    *last_ns = now_ns;
-    return true;
-}
-
 static void on_tick(uv_timer_t *timer)
 {
     struct run *run = timer->data;
     struct error error;
     uint64_t now_ns = run_now(run);
-    note_stall(run, now_ns);
+    note_stalls(run, now_ns);
     world_tick(run->world);
     int rc = recorder_emit(run->recorder, now_ns, &error);
     if (rc == 0 && is_due(&run->flushed_ns, FLUSH_EVERY_NS, now_ns))

@@ -74,7 +74,8 @@ struct run {
     uint64_t faults_ns;         /* when the faults phase began */
     uint64_t recovered_ns;      /* final phase: since when all is well; 0: it is not */
     uint64_t stalled_before_ns; /* final phase: the view's stalls until then */
-    uint64_t ticked_ns, flushed_ns, drawn_ns, orphans_ns;
+    uint64_t late_ns;           /* our loop, since the last sample of stalls */
+    uint64_t ticked_ns, sampled_ns, flushed_ns, drawn_ns, orphans_ns;
     pid_t orphan; /* seen unreaped at the last look */
     struct live live;
     bool interrupted;

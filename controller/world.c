@@ -258,6 +258,7 @@ int world_open(const struct world_config *config, struct world **out, struct err
     world->config = *config;
     world->backend = config->run->network;
     ours.context = world;
+    stalls_init(&world->stalls);
     view_init(&world->view, config->run->elector.nodes, config->run->elector.witnesses);
     int rc = children_open(config->loop, WORLD_CHILDREN_MAX, &ours, &world->children, error);
     if (rc == 0)
@@ -293,6 +294,11 @@ uint32_t world_unready(const struct world *world)
 bool world_crashed(const struct world *world)
 {
     return world->crashed;
+}
+
+uint64_t world_waited(struct world *world)
+{
+    return stalls_sample(&world->stalls, world->children);
 }
 
 void world_tick(struct world *world)

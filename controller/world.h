@@ -46,6 +46,9 @@ void world_attach(struct world *world, struct engine *engine);
 /* Stamp with the present, record, and show to the view. */
 void world_record(struct world *world, struct event *event);
 
+/* The longest that any process waited for a CPU since the last call. */
+uint64_t world_waited(struct world *world);
+
 /* Read what has arrived, start again what ended by itself long enough ago. Every few ms. */
 void world_tick(struct world *world);
 

@@ -3,8 +3,8 @@
 #ifndef COUP_CONTROLLER_WORLD_INTERNAL_H
 #define COUP_CONTROLLER_WORLD_INTERNAL_H
 
+#include "controller/stalls.h"
 #include "controller/world.h"
-
 #include "nemesis/network/backend.h"
 
 #define WORLD_CHILDREN_MAX (NODES_MAX + CLIENTS_MAX + 1u)
@@ -32,6 +32,7 @@ struct world {
     const struct network_backend *backend;
     struct engine *engine;
     struct view view;
+    struct stalls stalls;
     struct action *actions;
     uint32_t action_count, action_capacity;
     bool crashed;         /* some process ended by itself */

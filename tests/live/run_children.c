@@ -3,6 +3,7 @@
 #include "controller/children.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <uv.h>
 
 #include "base/units.h"
+#include "controller/stalls.h"
 #include "tests/test.h"
 
 #define WITHIN_MS 20000u
@@ -320,6 +322,37 @@ static void test_cannot_log(void **state)
     assert_int_equal(child->incarnation, 0);
 }
 
+/* Two that want the one CPU both are let have: each waits for about half of the time. */
+static void test_waits_for_cpu(void **state)
+{
+    struct bench *bench = *state;
+    struct stalls stalls;
+    struct error error;
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (size_t cpu = 0; CPU_COUNT(&one) == 0; cpu++)
+        if (CPU_ISSET(cpu, &all))
+            CPU_SET(cpu, &one);
+    struct child *other =
+        children_add(bench->children, 2, HELPERS_FOLDER "/live_child", bench->log, -1);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    start(bench, WORDS("spin"));
+    assert_int_equal(child_start(other, WORDS("spin"), &error), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    stalls_init(&stalls);
+    if (!stalls.counted)
+        return;                                                   /* this kernel keeps no count */
+    assert_int_equal(stalls_sample(&stalls, bench->children), 0); /* nothing to compare with yet */
+    uint64_t longest_ns = 0;
+    for (int i = 0; i < 50 && longest_ns < 50 * NS_PER_MS; i++) {
+        (void)usleep(100000);
+        uint64_t waited_ns = stalls_sample(&stalls, bench->children);
+        longest_ns = waited_ns > longest_ns ? waited_ns : longest_ns;
+    }
+    assert_true(longest_ns >= 50 * NS_PER_MS);
+}
+
 /* Closing with everybody alive leaves nobody: teardown() would find open handles. */
 static void test_close_kills(void **state)
 {
@@ -342,7 +375,7 @@ int main(void)
         LIVE(test_authors_of_ends),       LIVE(test_pause_and_resume),
         LIVE(test_stopped_takes_no_time), LIVE(test_garbage),
         LIVE(test_cannot_execute),        LIVE(test_cannot_log),
-        LIVE(test_close_kills),
+        LIVE(test_waits_for_cpu),         LIVE(test_close_kills),
     };
     (void)signal(SIGPIPE, SIG_IGN); /* as in coup */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* A child of the controller that does what its words say, one after the other, and then waits for
  * end of file on stdin: ready, event N (N of them), done, garbage, torn, exit N, abort, deaf (never
- * ends by itself), log TEXT. */
+ * ends by itself), spin (likewise, and keeps a CPU busy), log TEXT. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +69,9 @@ int main(int argc, char **argv)
         } else if (strcmp(word, "deaf") == 0) {
             for (;;)
                 (void)pause();
+        } else if (strcmp(word, "spin") == 0) {
+            for (volatile unsigned long turns = 0;; turns++)
+                continue;
         } else if (strcmp(word, "log") == 0) {
             (void)fprintf(stderr, "%s\n", argv[++i]);
         }

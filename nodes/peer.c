@@ -36,6 +36,8 @@ bool peer_grant(struct peer *peer, uint64_t term, uint32_t candidate, struct out
     if (term <= peer_term(peer) && !again)
         return false;
     peer_keep(peer, term, candidate, output);
+    /* Said again, it is made durable again: a kill may have kept the first record unreported. */
+    output_persist(output, &peer->durable);
     output_note(output, (struct note){.f = F_VOTE, .term = term, .peer = candidate});
     return true;
 }

@@ -136,10 +136,15 @@ static void resume(struct world *world, uint32_t id)
 }
 
 static const struct node_command node_commands[] = {
-    {"start", false, world_start},    {"restart", false, world_start},
-    {"crash", true, world_crash},     {"disk-loss", false, disk_loss},
-    {"disk-slow", true, disk_slow},   {"disk-done", true, world_disk_done},
-    {"timeout", true, world_timeout}, {"pause", true, pause},
+    {"start", false, world_start},
+    {"restart", false, world_start},
+    {"crash", true, world_crash},
+    {"crash-unreported", true, world_crash_unreported},
+    {"disk-loss", false, disk_loss},
+    {"disk-slow", true, disk_slow},
+    {"disk-done", true, world_disk_done},
+    {"timeout", true, world_timeout},
+    {"pause", true, pause},
     {"resume", true, resume},
 };
 

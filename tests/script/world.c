@@ -186,6 +186,14 @@ void world_crash(struct world *world, uint32_t id)
     record_life(world, id, F_EXIT);
 }
 
+void world_crash_unreported(struct world *world, uint32_t id)
+{
+    struct script_node *node = world_node(world, id);
+    if (node->blocked)
+        node->disk = node->output.durable;
+    world_crash(world, id);
+}
+
 void world_disk_done(struct world *world, uint32_t id)
 {
     struct script_node *node = world_node(world, id);

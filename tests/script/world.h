@@ -52,6 +52,8 @@ struct script_node *world_node(struct world *world, uint32_t id);
 
 void world_start(struct world *world, uint32_t id);
 void world_crash(struct world *world, uint32_t id); /* what was not durable is lost */
+/* What the node waits for is durable, but killed, it never says so. */
+void world_crash_unreported(struct world *world, uint32_t id);
 void world_disk_done(struct world *world, uint32_t id);
 
 /* Wake one node at its deadline; the clock moves there if that is ahead. */

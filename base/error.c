@@ -6,13 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* `wanted` is the length the whole text would have had. */
+static void show_cut(struct error *error, size_t wanted)
+{
+    static const char cut[] = "...";
+    if (wanted >= sizeof error->text)
+        memcpy(error->text + sizeof error->text - sizeof cut, cut, sizeof cut);
+}
+
 __attribute__((format(printf, 3, 0))) static void
 error_fill(struct error *error, enum error_kind kind, const char *format, va_list args)
 {
     if (!error)
         return;
     error->kind = kind;
-    (void)vsnprintf(error->text, sizeof error->text, format, args);
+    int wanted = vsnprintf(error->text, sizeof error->text, format, args);
+    show_cut(error, wanted < 0 ? 0 : (size_t)wanted);
 }
 
 int error_set(struct error *error, int code, const char *format, ...)
@@ -42,9 +51,15 @@ void error_prefix(struct error *error, const char *format, ...)
     va_start(args, format);
     int used = vsnprintf(error->text, sizeof error->text, format, args);
     va_end(args);
-    if (used >= 0 && (size_t)used < sizeof error->text)
-        (void)snprintf(error->text + used, sizeof error->text - (size_t)used, ": %.400s",
-                       inner.text);
+    size_t length = used < 0 ? 0 : (size_t)used;
+    size_t rest = strlen(inner.text);
+    if (length + 2 < sizeof error->text) {
+        size_t room = sizeof error->text - length - 3;
+        memcpy(error->text + length, ": ", 2);
+        memcpy(error->text + length + 2, inner.text, rest < room ? rest : room);
+        error->text[length + 2 + (rest < room ? rest : room)] = '\0';
+    }
+    show_cut(error, length + 2 + rest);
 }
 
 enum exit_code error_exit_code(const struct error *error)

@@ -23,9 +23,12 @@ enum error_kind {
     ERROR_USAGE,   /* the user's input: exit 64 */
 };
 
+/* Room for a list of what would be accepted, with every layer's prefix. */
+#define ERROR_TEXT_MAX 1024u
+
 struct error {
     enum error_kind kind;
-    char text[512]; /* one line, no newline, always terminated */
+    char text[ERROR_TEXT_MAX]; /* one line, no newline; where cut it ends in "..." */
 };
 
 /* Fill `error` (kind harness / usage) and return `code`, a negative errno, for `return
@@ -34,7 +37,7 @@ int error_set(struct error *error, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int error_usage(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prepend "prefix: " to the text; the kind stays. The tail is cut where it does not fit. */
+/* Prepend "prefix: " to the text; the kind stays. */
 void error_prefix(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -33,21 +33,24 @@ static void test_nobody_has_to_listen(void **state)
 static void test_long_texts_are_cut(void **state)
 {
     (void)state;
-    char piece[700];
+    const size_t longest = ERROR_TEXT_MAX - 1;
+    char piece[ERROR_TEXT_MAX + 200];
     memset(piece, 'x', sizeof piece - 1);
     piece[sizeof piece - 1] = '\0';
     for (size_t length = 0; length < sizeof piece; length += 13) {
         struct error error;
         memset(&error, 'z', sizeof error);
         (void)error_set(&error, -EIO, "%.*s", (int)length, piece);
-        assert_int_equal(strlen(error.text), length < 511 ? length : 511);
+        assert_int_equal(strlen(error.text), length < longest ? length : longest);
+        assert_true((length > longest) == (strstr(error.text, "...") != NULL));
         error_prefix(&error, "y%.*s", (int)length, piece);
-        assert_true(strlen(error.text) <= 511);
+        size_t whole = (length < longest ? length : longest) + length + 3;
+        assert_int_equal(strlen(error.text), whole < longest ? whole : longest);
         assert_int_equal(error.text[0], 'y');
         for (int i = 0; i < 5; i++)
             error_prefix(&error, "deeper");
         assert_memory_equal(error.text, "deeper: deeper: ", 16);
-        assert_true(strlen(error.text) <= 511);
+        assert_true(strlen(error.text) <= longest);
     }
 }
 

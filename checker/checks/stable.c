@@ -51,7 +51,7 @@ struct stable {
     uint32_t leader;           /* newest by term; 0: none yet */
     uint64_t term;
     struct moment claim;
-    uint64_t gave_up_ns; /* its step-down; 0: none */
+    uint64_t gave_up_ns; /* its step-down or end; 0: neither */
     uint64_t stalled_ns; /* end of the last long stall */
     struct leader_change *changes;
     uint32_t count, capacity;
@@ -88,6 +88,8 @@ static void on_change(struct stable *check, const struct event *event, const str
     check->stretch++;
     check->stretch_ns = change->end_ns;
     check->broken = check->broken || event->f == F_FAULT || event->f == F_EXIT;
+    if (event->f == F_EXIT && event->process == PROCESS_NUMBER(PROCESS_NODE, check->leader))
+        check->gave_up_ns = event->time_ns;
     check->majority_part = find_majority(check, cluster_parts(&check->cluster, check->part));
 }
 

@@ -1,9 +1,11 @@
 #include "checker/cluster.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "checker/fault_kinds.h"
 
 /* What an active fault did, so that its heal undoes exactly that. */
@@ -309,10 +311,30 @@ uint32_t cluster_parts(const struct cluster *cluster, uint32_t *part)
     return parts;
 }
 
+/* The option "lease=500ms" of an algorithm that has leases, else 0. */
+static uint64_t lease_ns(const struct history_header *header)
+{
+    static const char word[] = "lease=";
+    char value[UNIT_TEXT_MAX];
+    uint64_t ns = 0;
+    if (!(header->traits & 1u << TRAIT_LEASE))
+        return 0;
+    for (const char *at = header->options; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        if (strncmp(at, word, sizeof word - 1) != 0)
+            continue;
+        at += sizeof word - 1;
+        (void)snprintf(value, sizeof value, "%.*s", (int)strcspn(at, ","), at);
+        if (parse_duration(value, &ns, NULL) < 0)
+            ns = 0;
+    }
+    return ns;
+}
+
 uint64_t liveness_bound_ns(const struct history_header *header)
 {
-    return header->knobs.recover_within ? header->knobs.recover_within
-                                        : 10 * header->knobs.election_timeout_max;
+    return header->knobs.recover_within
+               ? header->knobs.recover_within
+               : 10 * header->knobs.election_timeout_max + 2 * lease_ns(header);
 }
 
 uint64_t liveness_slack_ns(const struct history_header *header)

@@ -1,12 +1,12 @@
 /* While nothing changes around it, a leader that a majority hears keeps its place.
  *
- * A change of leaders counts against the algorithm when the new one stood for election although the
- * old one ran, was linked and undisturbed and had claimed its place long enough ago to be heard by
- * everybody; and, once faults have begun, when the last change of the cluster was two election
- * timeouts ago, so that what it left behind is over, a leader that gave up included. That is judged
- * while the running nodes fall into clean parts, old and new leader together in the one with the
- * majority. An algorithm with the trait "steady" promises more: nobody deposes a leader that is
- * linked with a majority, whatever the other links are like.
+ * A change of leaders counts against the algorithm when somebody stood for election although the
+ * leader ran, was linked and undisturbed and had claimed its place long enough ago to be heard by
+ * everybody; or when the leader gave up although nobody had stood against it. Once faults have
+ * begun, the last change of the cluster must be two election timeouts ago, so that what it left
+ * behind is over. All that is judged while the running nodes fall into clean parts, leader and
+ * rival together in the one with the majority. An algorithm with the trait "steady" promises more:
+ * nobody deposes a leader that is linked with a majority, whatever the other links are like.
  *
  * A loaded machine makes a node suspect its leader wrongly now and then, which is no fault of the
  * algorithm's. So on real machines a single such change says nothing; invalid are CHANGES of them
@@ -24,14 +24,15 @@
 
 #define CHANGES 5u
 
-/* A node's last candidature, or its claim. */
+/* When something was said; zeroed: never. */
 struct moment {
     uint64_t time_ns, index;
+    uint32_t node;
 };
 
 struct leader_change {
-    struct moment before, stood, claim; /* of the old leader; of the new one */
-    uint32_t from, to;
+    struct moment before, cause, claim; /* old claim; what unseated it; new claim */
+    bool gave_up;                       /* the cause is the old leader's own end */
     uint32_t stretch;
     bool excused;
 };
@@ -47,11 +48,12 @@ struct stable {
     uint64_t stretch_ns;       /* ... since then */
     uint32_t *part;            /* by node id */
     uint32_t majority_part;    /* 0: no clean parts, or none has a majority */
-    struct moment *candidates; /* by node id */
-    uint32_t leader;           /* newest by term; 0: none yet */
+    struct moment *candidates; /* by node id: the last time it stood */
+    struct moment claim;       /* of the leader of the newest term */
     uint64_t term;
-    struct moment claim;
-    uint64_t gave_up_ns; /* its step-down or end; 0: neither */
+    struct moment rival; /* first to stand without cause, since the claim and the last change */
+    struct moment end;   /* the leader stepped down, or its process ended */
+    bool provoked;       /* somebody stood with cause before that end */
     uint64_t stalled_ns; /* end of the last long stall */
     struct leader_change *changes;
     uint32_t count, capacity;
@@ -83,29 +85,64 @@ static uint32_t find_majority(const struct stable *check, uint32_t parts)
     return 0;
 }
 
+/* From when on nobody has cause to stand against the leader. */
+static uint64_t calm_ns(const struct stable *check)
+{
+    return check->stretch_ns + (check->broken ? 2 * check->timeout_max_ns : 0);
+}
+
+/* Whether leader and rival are so placed that the leader is owed its place. */
+static bool owed(const struct stable *check, uint32_t rival)
+{
+    if (check->claim.node == 0 || check->over || !cluster_undisturbed(&check->cluster))
+        return false;
+    if (check->steady)
+        return cluster_central(&check->cluster, check->claim.node);
+    return check->majority_part && check->part[rival] == check->majority_part &&
+           check->part[check->claim.node] == check->majority_part;
+}
+
+/* Standing shortly before the claim may unseat its owner afterwards: two contended. */
+static bool may_unseat(const struct stable *check, const struct moment *candidate)
+{
+    return candidate->time_ns && candidate->node != check->claim.node &&
+           candidate->time_ns + check->timeout_max_ns >= check->claim.time_ns &&
+           candidate->time_ns <= check->end.time_ns;
+}
+
+static void on_end(struct stable *check, const struct moment *end)
+{
+    if (end->node != check->claim.node || check->end.time_ns)
+        return;
+    check->end = *end;
+    if (check->rival.time_ns > end->time_ns)
+        check->rival = (struct moment){0};
+    for (uint32_t id = 1; id <= check->cluster.nodes; id++)
+        check->provoked = check->provoked || may_unseat(check, &check->candidates[id]);
+}
+
+static void on_candidate(struct stable *check, const struct moment *candidate)
+{
+    bool standing = check->end.time_ns == 0 || candidate->time_ns <= check->end.time_ns;
+    uint64_t heard_ns = check->claim.time_ns + check->timeout_min_ns / 2;
+    check->candidates[candidate->node] = *candidate;
+    if (candidate->node == check->claim.node || !standing)
+        return;
+    if (candidate->time_ns <= heard_ns || candidate->time_ns <= calm_ns(check))
+        check->provoked = check->provoked || check->end.time_ns;
+    else if (check->rival.time_ns == 0 && owed(check, candidate->node))
+        check->rival = *candidate;
+}
+
 static void on_change(struct stable *check, const struct event *event, const struct change *change)
 {
     check->stretch++;
     check->stretch_ns = change->end_ns;
     check->broken = check->broken || event->f == F_FAULT || event->f == F_EXIT;
-    if (event->f == F_EXIT && event->process == PROCESS_NUMBER(PROCESS_NODE, check->leader))
-        check->gave_up_ns = event->time_ns;
     check->majority_part = find_majority(check, cluster_parts(&check->cluster, check->part));
-}
-
-/* Whether the new leader had no business to stand against the present one. */
-static bool is_unprovoked(const struct stable *check, uint32_t id, uint64_t stood_ns)
-{
-    uint64_t heard_ns = check->claim.time_ns + check->timeout_min_ns / 2;
-    uint64_t calm_ns = check->stretch_ns + (check->broken ? 2 * check->timeout_max_ns : 0);
-    if (check->leader == 0 || check->over || !cluster_undisturbed(&check->cluster) ||
-        stood_ns <= heard_ns || stood_ns <= calm_ns ||
-        (check->gave_up_ns && check->gave_up_ns <= calm_ns))
-        return false;
-    if (check->steady)
-        return cluster_central(&check->cluster, check->leader);
-    return check->majority_part && check->part[id] == check->majority_part &&
-           check->part[check->leader] == check->majority_part;
+    check->rival = (struct moment){0};
+    if (event->f == F_EXIT)
+        on_end(check, &(struct moment){event->time_ns, event->index, event->process});
 }
 
 static bool after_stall(const struct stable *check, uint64_t time_ns)
@@ -122,27 +159,40 @@ static void add_change(struct stable *check, const struct leader_change *change)
     check->changes[check->count++] = *change;
 }
 
+/* What unseated the leader without cause; false: nothing did, or it had cause. */
+static bool find_cause(const struct stable *check, uint32_t successor, struct moment *out)
+{
+    bool gave_up = check->end.time_ns > calm_ns(check) && !check->provoked;
+    if (check->rival.time_ns)
+        *out = check->rival;
+    else if (gave_up && owed(check, successor))
+        *out = check->end;
+    else
+        return false;
+    return true;
+}
+
+/* Who claims without having stood before stands by claiming. */
 static void on_lead(struct stable *check, const struct event *event)
 {
-    uint32_t id = process_index(event->process);
+    struct moment claim = {event->time_ns, event->index, process_index(event->process)};
+    struct moment cause;
     uint64_t term = event_number(event, FIELD_TERM);
-    struct moment claim = {event->time_ns, event->index};
-    struct moment stood = check->candidates[id].time_ns ? check->candidates[id] : claim;
-    if (check->leader && term <= check->term)
+    if (check->claim.node && term <= check->term)
         return;
-    if (is_unprovoked(check, id, stood.time_ns))
+    if (check->candidates[claim.node].time_ns <= check->claim.time_ns)
+        on_candidate(check, &claim);
+    if (find_cause(check, claim.node, &cause))
         add_change(check, &(struct leader_change){.before = check->claim,
-                                                  .stood = stood,
+                                                  .cause = cause,
                                                   .claim = claim,
-                                                  .from = check->leader,
-                                                  .to = id,
+                                                  .gave_up = cause.node == check->claim.node,
                                                   .stretch = check->stretch,
-                                                  .excused = after_stall(check, stood.time_ns)});
-    check->leader = id;
+                                                  .excused = after_stall(check, cause.time_ns)});
     check->term = term;
     check->claim = claim;
-    check->gave_up_ns = 0;
-    check->candidates[id] = (struct moment){0};
+    check->rival = check->end = (struct moment){0};
+    check->provoked = false;
 }
 
 /* The note comes when the stall is over, so it may excuse changes seen already. */
@@ -160,13 +210,13 @@ static void on_stall(struct stable *check, const struct event *event)
 
 static void on_belief(struct stable *check, const struct event *event)
 {
-    uint32_t id = process_index(event->process);
+    struct moment moment = {event->time_ns, event->index, process_index(event->process)};
     if (!cluster_member(&check->cluster, event->process))
         return;
     if (event->f == F_CAMPAIGN)
-        check->candidates[id] = (struct moment){event->time_ns, event->index};
-    else if (event->f == F_STEP_DOWN && id == check->leader)
-        check->gave_up_ns = event->time_ns;
+        on_candidate(check, &moment);
+    else if (event->f == F_STEP_DOWN)
+        on_end(check, &moment);
     else if (event->f == F_LEAD)
         on_lead(check, event);
 }
@@ -189,14 +239,23 @@ static void step(void *state, const struct event *event, struct finding *finding
 static void report_one(const struct leader_change *change, struct finding *finding)
 {
     struct words words = {0};
-    const char *from = word_node(&words, change->from), *to = word_node(&words, change->to);
-    uint64_t witness[3] = {change->before.index, change->stood.index, change->claim.index};
-    finding_invalid(finding, witness, 3,
-                    "%s stood for election at %s and took over at %s although %s, leader since %s, "
-                    "was linked and undisturbed",
-                    to, word_time(&words, change->stood.time_ns),
-                    word_time(&words, change->claim.time_ns), from,
-                    word_time(&words, change->before.time_ns));
+    uint64_t witness[3] = {change->before.index, change->cause.index, change->claim.index};
+    const char *leader = word_node(&words, change->before.node);
+    const char *since = word_time(&words, change->before.time_ns);
+    const char *when = word_time(&words, change->cause.time_ns);
+    if (change->gave_up)
+        finding_invalid(finding, witness, 3,
+                        "%s, leader since %s, gave up at %s although it was linked and undisturbed "
+                        "and nobody had stood against it; %s took over at %s",
+                        leader, since, when, word_node(&words, change->claim.node),
+                        word_time(&words, change->claim.time_ns));
+    else
+        finding_invalid(finding, witness, 3,
+                        "%s stood for election at %s although %s, leader since %s, was linked and "
+                        "undisturbed; %s took over at %s",
+                        word_node(&words, change->cause.node), when, leader, since,
+                        word_node(&words, change->claim.node),
+                        word_time(&words, change->claim.time_ns));
 }
 
 static void report_many(const struct stable *check, const struct leader_change *const *recent,
@@ -211,7 +270,7 @@ static void report_many(const struct stable *check, const struct leader_change *
                     "the leader changed %u times within %s although nothing around it changed, "
                     "last from %s to %s at %s; fewer than %u in %s are allowed",
                     CHANGES, word_apart(&words, recent[0]->claim.time_ns, last->claim.time_ns),
-                    word_node(&words, last->from), word_node(&words, last->to),
+                    word_node(&words, last->before.node), word_node(&words, last->claim.node),
                     word_time(&words, last->claim.time_ns), CHANGES,
                     word_span(&words, 10 * check->timeout_max_ns));
 }

@@ -24,7 +24,7 @@ struct case_state {
     uint32_t line;
     char name[2000];
     struct history_header header;
-    char faults[80], resource[16], world[16];
+    char faults[80], resource[16], world[16], options[80];
     struct events events;
     bool judged;
     struct report_data report;
@@ -85,6 +85,9 @@ static void set_one(struct case_state *state, const char *name, const char *valu
     else if (strcmp(name, "faults") == 0) {
         (void)snprintf(state->faults, sizeof state->faults, "%s", value);
         header->faults = state->faults;
+    } else if (strcmp(name, "options") == 0) {
+        (void)snprintf(state->options, sizeof state->options, "%s", value);
+        header->options = state->options;
     } else if (strcmp(name, "world") == 0) {
         (void)snprintf(state->world, sizeof state->world, "%s", value);
         header->world = state->world;

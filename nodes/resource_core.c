@@ -16,6 +16,7 @@ struct cell {
 
 /* The latest operations of one owner. Those at or below `forgotten` may have been here. */
 struct asker {
+    uint64_t owner;
     uint64_t forgotten;
     uint32_t next; /* slot to be overwritten */
     struct reply replies[RESOURCE_REMEMBERED];
@@ -25,7 +26,8 @@ struct resource {
     struct resource_config config;
     uint64_t highest, sequence;
     struct cell cells[WIRE_REGISTERS_MAX];
-    struct asker *askers[OPERATION_OWNERS]; /* made when first heard of */
+    struct asker **askers; /* asker_count, in the order in which they were first heard of */
+    uint32_t asker_count, asker_capacity;
 };
 
 struct resource *resource_new(const struct resource_config *config)
@@ -37,8 +39,11 @@ struct resource *resource_new(const struct resource_config *config)
 
 void resource_free(struct resource *resource)
 {
-    for (uint32_t i = 0; resource && i < OPERATION_OWNERS; i++)
+    if (!resource)
+        return;
+    for (uint32_t i = 0; i < resource->asker_count; i++)
         free(resource->askers[i]);
+    free(resource->askers);
     free(resource);
 }
 
@@ -49,12 +54,22 @@ uint64_t resource_highest(const struct resource *resource)
 
 /* Remembering */
 
+/* Few ask: the leaders there have been and the clients. */
 static struct asker *asker_of(struct resource *resource, uint64_t id)
 {
-    struct asker **slot = &resource->askers[operation_owner(id)];
-    if (!*slot)
-        *slot = must_alloc(1, sizeof **slot);
-    return *slot;
+    uint64_t owner = operation_owner(id);
+    for (uint32_t i = 0; i < resource->asker_count; i++)
+        if (resource->askers[i]->owner == owner)
+            return resource->askers[i];
+    if (resource->asker_count == resource->asker_capacity) {
+        resource->asker_capacity = resource->asker_capacity ? resource->asker_capacity * 2 : 8;
+        resource->askers =
+            must_grow(resource->askers, resource->asker_capacity, sizeof(struct asker *));
+    }
+    struct asker *asker = must_alloc(1, sizeof *asker);
+    asker->owner = owner;
+    resource->askers[resource->asker_count++] = asker;
+    return asker;
 }
 
 static const struct reply *remembered(const struct asker *asker, uint64_t id)

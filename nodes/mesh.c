@@ -32,6 +32,9 @@
 #define DIAL_MIN_NS (150 * NS_PER_MS)
 #define DIAL_MAX_NS (250 * NS_PER_MS)
 #define DIAL_AGAIN_NS (20 * NS_PER_MS) /* never sooner, whatever happens */
+/* All peers together are dialled no more often than this on average: where dozens of nodes start at
+ * once, dialling those that do not listen yet would take the time they need to come up. */
+#define DIAL_EACH_NS (15 * NS_PER_MS)
 /* NNG's own redialling follows the wall clock, which faults may bend: it is left to us. */
 #define NNG_REDIAL_MS (24 * 3600 * 1000)
 
@@ -61,6 +64,7 @@ struct mesh {
     struct text encoded;
     uint32_t *ids;
     uint64_t foreign, malformed;
+    uint32_t unconnected; /* peers, at the last look */
     uint32_t peer_count;
     struct peer peers[];
 };
@@ -96,6 +100,13 @@ static void attempt_close(nng_dialer *attempt)
     *attempt = (nng_dialer)NNG_DIALER_INITIALIZER;
 }
 
+static uint64_t pause_before_next(struct mesh *mesh)
+{
+    uint64_t pause_ns = random_between(&mesh->random, DIAL_MIN_NS, DIAL_MAX_NS);
+    uint64_t paced_ns = mesh->unconnected * DIAL_EACH_NS;
+    return pause_ns > paced_ns ? pause_ns : paced_ns;
+}
+
 /* A dialer that cannot be made (no memory, no descriptors) is tried again like one that failed. */
 static void dial(struct peer *peer, uint64_t now_ns)
 {
@@ -103,7 +114,7 @@ static void dial(struct peer *peer, uint64_t now_ns)
     peer->next_attempt = (peer->next_attempt + 1) % ATTEMPTS;
     attempt_close(attempt);
     peer->dialled_ns = now_ns;
-    peer->dial_ns = now_ns + random_between(&peer->mesh->random, DIAL_MIN_NS, DIAL_MAX_NS);
+    peer->dial_ns = now_ns + pause_before_next(peer->mesh);
     if (nng_dialer_create(attempt, peer->socket, peer->url) != 0)
         return;
     (void)nng_dialer_set_ms(*attempt, NNG_OPT_RECONNMINT, NNG_REDIAL_MS);
@@ -144,9 +155,13 @@ static void redial(void *context)
 {
     struct mesh *mesh = context;
     uint64_t now_ns = clock_own_ns(), next_ns = UINT64_MAX;
+    mesh->unconnected = 0;
+    for (uint32_t i = 0; i < mesh->peer_count; i++) {
+        observe(&mesh->peers[i], now_ns);
+        mesh->unconnected += !mesh->peers[i].connected;
+    }
     for (uint32_t i = 0; i < mesh->peer_count; i++) {
         struct peer *peer = &mesh->peers[i];
-        observe(peer, now_ns);
         if (peer->connected)
             continue;
         if (now_ns >= peer->dial_ns)

@@ -1,12 +1,13 @@
 /* The faulted network as a process sees it: one NNG socket that listens on the process's own
  * address for all that comes, and one for every process it sends to, so that each directed link is
- * a connection of its own. Lives in the uv loop; NNG's threads touch nothing of ours but one atomic
- * per peer and a wake-up.
+ * a connection of its own. Lives in the uv loop; NNG's threads touch nothing of ours but
+ * atomics and a wake-up.
  *
- * Sending never waits. A message to a peer that is not connected is dropped and the caller
- * told; towards one whose connection takes no more, the oldest waiting gives way. While two
- * attempts to connect have both succeeded a message may come twice. Connections that are down are
- * dialled again every 150 to 250 ms, and at once when the peer dials us or is heard from. */
+ * Sending never waits. A message to a peer that is not connected is dropped and the caller told;
+ * towards one whose connection takes no more, the oldest waiting gives way. While two attempts to
+ * connect have both succeeded a message may come twice. Connections that are down are dialled again
+ * every 150 to 250 ms, more seldom where many are, and at once when the peer dials us or is heard
+ * from. */
 #ifndef COUP_NODES_MESH_H
 #define COUP_NODES_MESH_H
 

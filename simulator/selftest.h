@@ -17,8 +17,8 @@ struct selftest_outcome {
     bool passed;
     uint64_t seeds; /* that were run: a bug is caught in the last of them */
     uint64_t simulated_ns, happenings;
-    uint64_t seed;    /* the last one: what caught or accused */
-    char reason[560]; /* of the check that caught, or why the case failed */
+    uint64_t seed;               /* the last one: what caught or accused */
+    char reason[ERROR_TEXT_MAX]; /* of the check that caught, or why the case failed */
 };
 
 /* All cases in the order of the registries: an algorithm's bugs, then the honest one in several

@@ -137,11 +137,16 @@ static struct cluster_view look(const struct engine *engine)
     return view;
 }
 
-static void skip(struct engine *engine, struct active *active, const char *why)
+/* Its details say why. */
+static void skip(struct engine *engine, struct active *active)
 {
     begin_stage(active, STAGE_OVER);
-    active_detail(active, "%s", why);
     report_fault(engine, active, "skipped");
+}
+
+static uint64_t add_times(uint64_t a, uint64_t b)
+{
+    return a + b < a ? UINT64_MAX : a + b;
 }
 
 static void install(struct engine *engine, struct active *active)
@@ -149,6 +154,10 @@ static void install(struct engine *engine, struct active *active)
     const struct injection *injection = &active->injection;
     begin_stage(active, STAGE_STARTING);
     active->open++;
+    if (active->waits_for) { /* late, but long enough to be noticed */
+        uint64_t half_ns = add_times(engine->now_ns, active->scheduled->duration_ns / 2);
+        active->stop_at_ns = half_ns > active->stop_at_ns ? half_ns : active->stop_at_ns;
+    }
     if (injection->link_count) {
         ask_counters(engine, active, REQUEST_BASELINE);
         if (put_links(engine, active) == 0)
@@ -164,13 +173,21 @@ static void install(struct engine *engine, struct active *active)
     settle(engine, active);
 }
 
-/* A named node will not come back for our sake; somebody may yet take a role. */
+/* Named nodes are meant as they are; a role may yet find somebody, a shape somebody better. */
 static bool may_wait(const struct engine *engine, const struct active *active)
 {
     return !engine->healing && active->scheduled->target.role != TARGET_NODES &&
            engine->nodes >= target_nodes_min(active->scheduled->target.role) &&
-           engine->nodes >= active->scheduled->fault->nodes_min &&
-           engine->now_ns < active->give_up_ns;
+           engine->nodes >= active->scheduled->fault->nodes_min;
+}
+
+/* Others cut every link already that the fault would touch. */
+static bool is_masked(const struct engine *engine, const struct injection *injection)
+{
+    for (uint32_t i = 0; i < injection->link_count; i++)
+        if (!link_matrix_get(engine->matrix, injection->links[i].from, injection->links[i].to).cut)
+            return false;
+    return injection->link_count > 0;
 }
 
 static void try_start(struct engine *engine, struct active *active)
@@ -181,20 +198,20 @@ static void try_start(struct engine *engine, struct active *active)
     const char *why = "";
     random_init(&random, scheduled->seed, "start", 0);
     node_set chosen = target_resolve(&scheduled->target, &view, &random, &why);
-    if (chosen == 0 && may_wait(engine, active)) {
+    bool starts =
+        chosen != 0 && fault_start(scheduled->fault, &view, chosen, &scheduled->parameters, &random,
+                                   &active->injection, &why);
+    bool masked = starts && is_masked(engine, &active->injection);
+    if ((!starts || masked) && may_wait(engine, active)) {
+        injection_release(&active->injection);
         active->retry_ns = engine->now_ns + RETRY_NS;
-        return;
-    }
-    if (chosen == 0 || !fault_start(scheduled->fault, &view, chosen, &scheduled->parameters,
-                                    &random, &active->injection, &why))
-        skip(engine, active, why);
-    else
+        active->waits_for = masked ? "other faults cut all its links" : why;
+    } else if (starts) {
         install(engine, active);
-}
-
-static uint64_t add_times(uint64_t a, uint64_t b)
-{
-    return a + b < a ? UINT64_MAX : a + b;
+    } else {
+        active_detail(active, "%s", why);
+        skip(engine, active);
+    }
 }
 
 static struct active *take_next(struct engine *engine)
@@ -207,7 +224,6 @@ static struct active *take_next(struct engine *engine)
     active->retry_ns = at_ns;
     active->flap_at_ns = UINT64_MAX;
     active->stop_at_ns = add_times(at_ns, scheduled->duration_ns);
-    active->give_up_ns = add_times(at_ns, scheduled->duration_ns / 2);
     if (engine->active_count == engine->active_capacity) {
         engine->active_capacity = engine->active_capacity ? engine->active_capacity * 2 : 16;
         engine->active = must_grow(engine->active, engine->active_capacity, sizeof *engine->active);
@@ -376,19 +392,25 @@ uint64_t engine_advance(struct engine *engine, uint64_t now_ns)
 
 /* ---- the end ---- */
 
+static void skip_late(struct engine *engine, struct active *active)
+{
+    active_detail(active, "the faults phase was over before it began%s%s",
+                  active->waits_for ? ": " : "", active->waits_for ? active->waits_for : "");
+    skip(engine, active);
+}
+
 void engine_heal(struct engine *engine, uint64_t now_ns)
 {
-    static const char why[] = "the faults phase was over before it began";
     enter(engine, now_ns);
     engine->healing = true;
     for (uint32_t i = 0; i < engine->active_count; i++) {
         if (engine->active[i]->stage == STAGE_WAITING)
-            skip(engine, engine->active[i], why);
+            skip_late(engine, engine->active[i]);
         else if (engine->active[i]->stage == STAGE_ACTIVE)
             stop(engine, engine->active[i]);
     }
     while (engine->next < engine->schedule->count)
-        skip(engine, take_next(engine), why);
+        skip_late(engine, take_next(engine));
     leave(engine);
 }
 

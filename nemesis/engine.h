@@ -4,8 +4,9 @@
  * known (installed with proof, skipped with the reason, or failed) and, if installed, one `heal`
  * event, whose value says how many frames or processes it touched.
  *
- * A fault meant for a role that nobody holds (no leader is known) waits for one, for at most half
- * of its duration; its end stays. */
+ * A fault that cannot take effect yet (no leader is known, its links are cut by another) waits
+ * until the time when it should end, unless it names its nodes. If it starts late it lasts at least
+ * half of its duration. */
 #ifndef COUP_NEMESIS_ENGINE_H
 #define COUP_NEMESIS_ENGINE_H
 

@@ -10,13 +10,13 @@ enum stage { STAGE_WAITING, STAGE_STARTING, STAGE_ACTIVE, STAGE_STOPPING, STAGE_
 struct active {
     const struct scheduled_fault *scheduled;
     enum stage stage;
-    uint64_t stop_at_ns; /* UINT64_MAX: with the heal */
-    uint64_t retry_ns;   /* waiting: looks again */
-    uint64_t give_up_ns; /* waiting: no longer */
-    uint64_t flap_at_ns; /* UINT64_MAX: does not flap */
-    bool flapped;        /* links are clean just now */
-    bool installed;      /* and so owes a heal event */
-    bool failed;         /* something in the present stage did not work */
+    uint64_t stop_at_ns;   /* UINT64_MAX: with the heal */
+    uint64_t retry_ns;     /* waiting: looks again */
+    uint64_t flap_at_ns;   /* UINT64_MAX: does not flap */
+    const char *waits_for; /* why it could not start when it should have; static, or NULL */
+    bool flapped;          /* links are clean just now */
+    bool installed;        /* and so owes a heal event */
+    bool failed;           /* something in the present stage did not work */
     struct injection injection;
     node_set landed;           /* processes that were hit */
     node_set held;             /* processes that are owed a restart or resume */

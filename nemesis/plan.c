@@ -104,16 +104,16 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* A fault shorter than two election timeouts may pass before anybody notices, one longer than
- * twenty teaches nothing more. */
+/* A fault shorter than three election timeouts may pass before anything runs into it, one longer
+ * than twenty teaches nothing more. */
 static struct timing timing_of(const struct plan_request *request, uint32_t cards)
 {
     uint64_t timeout = most(request->election_timeout_ns, 1);
     uint64_t every = most(request->every_ns, 1);
     struct timing timing = {0};
-    timing.shortest_ns = most(least(2 * timeout, request->length_ns / 3), 1);
+    timing.shortest_ns = most(least(3 * timeout, request->length_ns / 3), 1);
     timing.longest_ns =
-        most(timing.shortest_ns, least(most(every + every / 2, 3 * timeout), 20 * timeout));
+        most(timing.shortest_ns, least(most(every + every / 2, 4 * timeout), 20 * timeout));
     uint64_t room = request->length_ns - timing.shortest_ns;
     timing.count = (uint32_t)least(most(room / every, cards), PLAN_FAULTS_MAX);
     timing.step_ns = room / timing.count;

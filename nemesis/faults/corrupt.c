@@ -11,7 +11,7 @@ static void plan(struct random *random, const struct fault_scale *scale,
                  struct option_values *parameters)
 {
     (void)scale;
-    parameters->at[0] = random_between(random, 10, 40) * (PPM_ONE / 100);
+    parameters->at[0] = random_between(random, 20, 50) * (PPM_ONE / 100);
     scope_plan(random, 1, parameters);
 }
 

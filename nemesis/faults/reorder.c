@@ -12,7 +12,7 @@ static const struct option options[] = {
 static void plan(struct random *random, const struct fault_scale *scale,
                  struct option_values *parameters)
 {
-    parameters->at[0] = random_between(random, 10, 50) * (PPM_ONE / 100);
+    parameters->at[0] = random_between(random, 20, 50) * (PPM_ONE / 100);
     parameters->at[1] =
         draw_duration(random, scale->election_timeout_ns / 10, scale->election_timeout_ns / 2);
     scope_plan(random, 2, parameters);

@@ -366,9 +366,9 @@ static void test_kill_while_paused(void **state)
 static void test_pause_twice_and_pause_all(void **state)
 {
     (void)state;
-    struct fake *fake = fake_new(
-        LINES("at=0 fault=pause on=n2 for=300ms", "at=50ms fault=pause on=n2 for=100ms",
-              "at=60ms fault=pause on=all for=100ms", "at=70ms fault=pause on=all for=100ms"));
+    struct fake *fake = fake_new(LINES(
+        "at=0 fault=pause on=n2 for=300ms", "at=50ms fault=pause on=n2 for=100ms",
+        "at=60ms fault=pause on=all for=100ms", "at=70ms fault=pause on=n1+n2+n3+n4+n5 for=100ms"));
     run_to(fake, 100);
     assert_asked(fake, "pause n2; pause n1; pause n3; pause n4; pause n5; ");
     run_to(fake, 1000);
@@ -436,14 +436,31 @@ static void test_waits_for_a_leader(void **state)
     fake_free(fake);
 }
 
-static void test_gives_up_waiting(void **state)
+static void test_a_late_start_moves_the_end(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(LINES("at=100ms fault=isolate-leader for=400ms"));
+    fake->leader = 0;
+    run_to(fake, 400);
+    fake->leader = 3;
+    run_to(fake, 609);
+    assert_int_equal(fake->heal_events, 0);
+    run_to(fake, 610); /* seen at 410, half of its duration */
+    assert_int_equal(fake->heal_events, 1);
+    assert_nothing_left(fake);
+    fake_free(fake);
+}
+
+static void test_waits_until_the_heal(void **state)
 {
     (void)state;
     struct fake *fake = fake_new(LINES("at=100ms fault=isolate-leader for=400ms"));
     fake->leader = 0;
     run_to(fake, 1000);
-    assert_events(fake,
-                  "300ms fault 1 isolate-leader [skipped] [on=leader] [no leader is known]\n");
+    assert_events(fake, "");
+    heal(fake);
+    assert_events(fake, "1000ms fault 1 isolate-leader [skipped] [on=leader] [the faults phase was "
+                        "over before it began: no leader is known]\n");
     assert_nothing_left(fake);
     fake_free(fake);
 }
@@ -457,9 +474,46 @@ static void test_the_killed_leader_is_no_target(void **state)
     fake->stale = true;
     run_to(fake, 500);
     assert_asked(fake, "kill n1; ");
-    assert_non_null(strstr(text_string(&fake->events), "fault 2 pause [skipped]"));
     tell(fake);
+    heal(fake);
+    assert_non_null(strstr(text_string(&fake->events), "fault 2 pause [skipped]"));
     run_to(fake, 1000);
+    fake_free(fake);
+}
+
+/* Loss on links that are cut would be no loss: a role waits for the cut to end, named nodes are
+ * meant as they are. */
+static void test_waits_for_links_that_are_cut(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(LINES("at=0 fault=isolate-one on=n1 for=100ms",
+                                       "at=10ms fault=loss on=leader for=200ms",
+                                       "at=20ms fault=isolate-leader on=leader for=50ms",
+                                       "at=30ms fault=isolate-one on=n1 for=200ms"));
+    run_to(fake, 229);
+    const char *events = text_string(&fake->events);
+    assert_non_null(strstr(events, "30ms fault 4 isolate-one [installed]"));
+    assert_null(strstr(events, "fault 2 loss"));
+    assert_null(strstr(events, "fault 3 isolate-leader"));
+    run_to(fake, 1000);
+    events = text_string(&fake->events);
+    assert_non_null(strstr(events, "230ms fault 2 loss [installed]"));
+    assert_non_null(strstr(events, "330ms heal 2 loss"));
+    assert_nothing_left(fake);
+    fake_free(fake);
+}
+
+static void test_a_role_waits_for_somebody_to_hit(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(
+        LINES("at=0 fault=pause on=n1 for=100ms", "at=10ms fault=pause on=leader for=200ms"));
+    run_to(fake, 99);
+    assert_asked(fake, "pause n1; ");
+    run_to(fake, 209);
+    assert_asked(fake, "resume n1; pause n1; ");
+    run_to(fake, 1000);
+    assert_nothing_left(fake);
     fake_free(fake);
 }
 
@@ -605,8 +659,8 @@ static void test_heal_stops_everything(void **state)
     heal(fake);
     assert_int_equal(fake->heal_events, 5);
     assert_non_null(strstr(text_string(&fake->events),
-                           "fault 6 pause [skipped] [on=candidate] [the "
-                           "faults phase was over before it began]"));
+                           "fault 6 pause [skipped] [on=candidate] [the faults phase was over "
+                           "before it began: no node is a candidate]"));
     assert_non_null(strstr(text_string(&fake->events), "fault 7 kill [skipped]"));
     assert_nothing_left(fake);
     fake_free(fake);
@@ -725,7 +779,10 @@ int main(void)
         cmocka_unit_test(test_cut_and_loss_on_one_link),
         cmocka_unit_test(test_end_comes_before_a_begin_at_the_same_time),
         cmocka_unit_test(test_waits_for_a_leader),
-        cmocka_unit_test(test_gives_up_waiting),
+        cmocka_unit_test(test_a_late_start_moves_the_end),
+        cmocka_unit_test(test_waits_for_links_that_are_cut),
+        cmocka_unit_test(test_a_role_waits_for_somebody_to_hit),
+        cmocka_unit_test(test_waits_until_the_heal),
         cmocka_unit_test(test_the_killed_leader_is_no_target),
         cmocka_unit_test(test_an_answer_after_the_end),
         cmocka_unit_test(test_refused),

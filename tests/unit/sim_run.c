@@ -83,7 +83,7 @@ static void the_kept_history_gets_the_same_verdict(void **state)
     (void)state;
     struct swarm_request request = request_of("raft:bug=vote-twice", "kill,partition");
     uint32_t invalid = 0;
-    for (uint64_t seed = 1; seed <= 10; seed++) {
+    for (uint64_t seed = 1; seed <= 40; seed++) {
         struct sim_result result = run_seed(&request, seed, SIM_KEEP);
         struct history_reader *reader;
         struct report_data read;

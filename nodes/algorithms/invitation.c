@@ -77,6 +77,12 @@ static void clear(struct invitation *self, struct members *members)
     members_clear(members, self->peer.config.nodes);
 }
 
+/* How long an inviter waits for those it invited. */
+static uint64_t inviting_ns(const struct invitation *self)
+{
+    return 2 * self->peer.config.options.at[OPTION_ANSWER];
+}
+
 static void leave(struct invitation *self, const char *reason, struct output *output)
 {
     if (self->phase == LEADING)
@@ -149,7 +155,7 @@ static void invite(struct invitation *self, uint64_t now_ns, struct output *outp
     leave(self, "merges groups", output);
     self->phase = INVITING;
     self->proposal = next_number(self);
-    self->deadline_ns = now_ns + 2 * self->peer.config.options.at[OPTION_ANSWER];
+    self->deadline_ns = now_ns + inviting_ns(self);
     output_note(output, (struct note){.f = F_CAMPAIGN});
     struct message message = {
         .kind = INVITE, .term = self->proposal, .argument = {self->peer.config.id}};
@@ -225,7 +231,8 @@ static void on_answer(struct invitation *self, const struct message *message)
         self->outranked = true;
 }
 
-/* A leader that is invited brings its members along. */
+/* A leader that is invited brings its members along. Who accepts must not lose patience before the
+ * inviter has heard of everybody, or groups would fall apart as fast as they merge. */
 static void on_invite(struct invitation *self, const struct message *message, uint64_t now_ns,
                       struct output *output)
 {
@@ -240,7 +247,7 @@ static void on_invite(struct invitation *self, const struct message *message, ui
     leave(self, "accepts an invitation", output);
     self->phase = ACCEPTED;
     self->proposal = message->term;
-    self->deadline_ns = now_ns + peer_timeout(&self->peer);
+    self->deadline_ns = now_ns + inviting_ns(self) + peer_timeout(&self->peer);
     peer_send(&self->peer, (uint32_t)inviter,
               (struct message){.kind = ACCEPT, .term = message->term}, output);
 }

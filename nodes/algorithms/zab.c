@@ -71,7 +71,7 @@ struct zab {
     uint64_t epoch;    /* DISCOVERING: proposed, 0 until a majority told its own; LEADING: ours */
     struct ballot ballot;
     uint64_t settle_ns; /* LOOKING: when our majority counts; UINT64_MAX: none stands */
-    uint64_t repeat_ns; /* LOOKING: tell our vote again */
+    uint64_t repeat_ns; /* LOOKING: tell our vote again; FOLLOWING: join again until confirmed */
     uint64_t deadline_ns;
     struct members joined; /* DISCOVERING: who told its epoch */
     struct members acked;
@@ -238,6 +238,7 @@ static void follow(struct zab *zab, uint32_t leader, uint64_t now_ns, struct out
     zab->leader = leader;
     zab->confirmed = false;
     zab->deadline_ns = now_ns + zab->peer.config.knobs.election_timeout_max;
+    zab->repeat_ns = now_ns + zab->peer.config.knobs.heartbeat;
     send_info(zab, output);
 }
 
@@ -249,6 +250,13 @@ static void chosen(struct zab *zab, uint64_t now_ns, struct output *output)
         discover(zab, now_ns, output);
     else
         follow(zab, zab->ballot.leader, now_ns, output);
+}
+
+/* Until it is answered: the chosen one may not know yet that it is chosen (its votes settle a
+ * moment later than ours), and both sides would wait for each other until they give up together. */
+static bool repeats(const struct zab *zab)
+{
+    return zab->phase == LOOKING || (zab->phase == FOLLOWING && !zab->confirmed);
 }
 
 static void on_wake(struct zab *zab, uint64_t now_ns, struct output *output)
@@ -268,9 +276,12 @@ static void on_wake(struct zab *zab, uint64_t now_ns, struct output *output)
         if (zab->phase == FOLLOWING && zab->confirmed)
             output_note(output, (struct note){.f = F_SUSPECT, .term = peer_term(&zab->peer)});
         look(zab, now_ns, NULL, output);
-    } else if (zab->phase == LOOKING && now_ns >= zab->repeat_ns) {
+    } else if (repeats(zab) && now_ns >= zab->repeat_ns) {
         zab->repeat_ns = now_ns + config->knobs.heartbeat;
-        notify(zab, 0, output);
+        if (zab->phase == LOOKING)
+            notify(zab, 0, output);
+        else
+            send_info(zab, output);
     }
 }
 
@@ -455,7 +466,7 @@ static void step(void *state, const struct input *input, struct output *output)
                         .token = leads ? zab->epoch : 0,
                         .may_act = leads && peer_has_majority(&zab->peer, input->now_ns)};
     output->wake_ns = zab->deadline_ns;
-    if (zab->phase == LOOKING && zab->repeat_ns < output->wake_ns)
+    if (repeats(zab) && zab->repeat_ns < output->wake_ns)
         output->wake_ns = zab->repeat_ns;
     if (zab->phase == LOOKING && zab->settle_ns < output->wake_ns)
         output->wake_ns = zab->settle_ns;

@@ -71,7 +71,8 @@ bool cluster_group_holds(const struct cluster *cluster, const bool *group);
 uint32_t cluster_parts(const struct cluster *cluster, uint32_t *part);
 
 /* By when a cluster that can work must: knob recover-within, or ten of the longest election
- * timeouts and, of an algorithm with leases, two terms of them (its option "lease") on top. And what a real machine is granted on top: one election timeout. */
+ * timeouts and, of an algorithm with leases, two terms of them (its option "lease") on top. And
+ * what a real machine is granted on top: one election timeout. */
 uint64_t liveness_bound_ns(const struct history_header *header);
 uint64_t liveness_slack_ns(const struct history_header *header);
 

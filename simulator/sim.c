@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/units.h"
+#include "checker/cluster.h"
 #include "simulator/world.h"
 
 /* Time is looked at this often where a phase ends on a condition. */
@@ -11,14 +12,12 @@
 /* A cluster that has no leader by then goes into its faults without one. */
 #define START_TIMEOUTS 20u
 
-/* What the cluster is given to work again after the heal, and one timeout so that it can be seen to
- * have failed. */
-static uint64_t recovery_ns(const struct sim_config *config)
+/* What the cluster is given to work again after the heal, and two timeouts so that it can be seen
+ * to have failed. */
+static uint64_t recovery_ns(const struct sim_config *config, const struct history_header *header)
 {
-    const struct knobs *knobs = &config->elector.knobs;
-    uint64_t bound =
-        knobs->recover_within ? knobs->recover_within : 10 * knobs->election_timeout_max;
-    return bound + 2 * knobs->election_timeout_max;
+    return liveness_bound_ns(header) + liveness_slack_ns(header) +
+           2 * config->elector.knobs.election_timeout_max;
 }
 
 /* --- the header --- */
@@ -122,7 +121,7 @@ static bool is_quiet(const struct sim_world *world)
     return !world->engine || engine_quiet(world->engine);
 }
 
-static void run_phases(struct sim_world *world)
+static void run_phases(struct sim_world *world, const struct history_header *header)
 {
     const struct sim_config *config = world->config;
     const struct knobs *knobs = &config->elector.knobs;
@@ -136,7 +135,7 @@ static void run_phases(struct sim_world *world)
     sim_world_heal(world);
     run_until(world, is_quiet, ENGINE_ANSWER_NS);
     sim_world_phase(world, "final");
-    run_for(world, recovery_ns(config));
+    run_for(world, recovery_ns(config, header));
     sim_world_clients_stop(world);
     run_until(world, sim_world_clients_idle, knobs->request_timeout + LOOK_EVERY_NS);
     sim_world_phase(world, "end");
@@ -197,7 +196,7 @@ static int run_scheduled(const struct sim_config *config, const struct schedule 
     fill_header(config, schedule, &result.header);
     int rc = sim_world_open(&world, config, &result.header, schedule, error);
     if (rc == 0) {
-        run_phases(&world);
+        run_phases(&world, &result.header);
         collect(&world, &result);
         *out = result;
     } else {

@@ -23,13 +23,24 @@ static uint32_t options_of(const struct command *command)
     return count;
 }
 
+/* Index in the table, or the number of options. */
+static uint32_t find_option(const struct command *command, const char *name)
+{
+    uint32_t index = 0, count = options_of(command);
+    while (index < count && strcmp(command->options[index].name, name) != 0)
+        index++;
+    return index;
+}
+
+bool command_has(const struct command_line *line, const char *name)
+{
+    return find_option(line->command, name) < options_of(line->command);
+}
+
 const struct command_value *command_value(const struct command_line *line, const char *name)
 {
-    uint32_t index = 0, count = options_of(line->command);
-    while (index < count && strcmp(line->command->options[index].name, name) != 0)
-        index++;
-    assert(index < count);
-    return &line->values[index];
+    assert(command_has(line, name));
+    return &line->values[find_option(line->command, name)];
 }
 
 bool command_given(const struct command_line *line, const char *name)
@@ -112,6 +123,17 @@ static int take_option(struct command_line *line, uint32_t index, const char *te
     value->given = true;
     value->text = text;
     return 0;
+}
+
+int command_give(struct command_line *line, const char *name, const char *text, struct error *error)
+{
+    uint32_t index = find_option(line->command, name);
+    assert(command_has(line, name));
+    struct command_value value = {.given = true, .text = text};
+    int rc = parse_value(&line->command->options[index], text, &value, error);
+    if (rc == 0)
+        line->values[index] = value;
+    return rc;
 }
 
 static void take_defaults(struct command_line *line)

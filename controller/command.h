@@ -79,6 +79,14 @@ bool command_given(const struct command_line *line, const char *name);
 const char *command_text(const struct command_line *line, const char *name); /* may be NULL */
 uint64_t command_number(const struct command_line *line, const char *name);
 
+/* Whether the command has such an option at all. */
+bool command_has(const struct command_line *line, const char *name);
+
+/* As if the user had given the option with this text, which is borrowed; it must be no list that
+ * was given already. Errors do not name the option. */
+int command_give(struct command_line *line, const char *name, const char *text,
+                 struct error *error);
+
 /* Parse argv[1..] for `command`. `line` is filled on success; command_line_release() frees it.
  * Usage errors only. `ret_help` says that --help was asked for; then nothing else was looked at. */
 int command_parse(const struct command *command, const char *path, int argc, char **argv,

@@ -1,6 +1,7 @@
 /* `coup list`: what the registries hold, with every name a user may write. */
 #include "controller/command.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/knobs.h"
@@ -8,6 +9,7 @@
 #include "controller/grid.h"
 #include "controller/output.h"
 #include "nemesis/fault.h"
+#include "nemesis/shipped.h"
 #include "nodes/elector.h"
 
 static const struct grid_column option_columns[] = {
@@ -123,6 +125,27 @@ static void list_knobs(struct grid *grid)
     }
 }
 
+static const struct grid_column scenario_columns[] = {
+    {"name", false}, {"algorithm", false}, {"expect", false}, {"summary", false}, {NULL, false}};
+
+/* They are read at test time: one that cannot be is our own bug. */
+static void list_scenarios(struct grid *grid)
+{
+    for (const struct shipped_scenario *shipped = shipped_scenarios; shipped->name; shipped++) {
+        struct scenario scenario;
+        struct error error;
+        int rc = shipped_parse(shipped, &scenario, &error);
+        assert(rc == 0);
+        (void)rc;
+        grid_row(grid, 0);
+        grid_cell(grid, "%s", shipped->name);
+        grid_cell(grid, "%s", scenario.algorithm);
+        grid_cell(grid, "%s", scenario.expect);
+        grid_cell(grid, "%s", scenario.summary);
+        scenario_release(&scenario);
+    }
+}
+
 static const struct listing {
     const char *name;
     const struct grid_column *columns;
@@ -134,6 +157,7 @@ static const struct listing {
     {"checks", check_columns, NULL, list_checks},
     {"knobs", knob_columns, NULL, list_knobs},
     {"bugs", bug_columns, NULL, list_bugs},
+    {"scenarios", scenario_columns, NULL, list_scenarios},
 };
 
 #define LISTINGS (sizeof listings / sizeof listings[0])
@@ -188,8 +212,8 @@ static const char *const list_examples[] = {
 
 const struct command command_list = {
     .name = "list",
-    .summary = "list algorithms, faults, checks, knobs or planted bugs",
-    .arguments = "algorithms|faults|checks|knobs|bugs",
+    .summary = "list algorithms, faults, checks, knobs, planted bugs or scenarios",
+    .arguments = "algorithms|faults|checks|knobs|bugs|scenarios",
     .arguments_min = 1,
     .arguments_max = 1,
     .options = list_options,

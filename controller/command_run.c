@@ -4,10 +4,13 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "base/units.h"
 #include "controller/run.h"
+#include "controller/scenario_use.h"
 #include "nemesis/network/backend.h"
 
 static int parse_algorithm(const struct command_line *line, struct run_config *config,
@@ -66,13 +69,36 @@ static uint64_t draw_seed(void)
     return seed;
 }
 
-static int parse_config(const struct command_line *line, struct run_config *config,
+/* The faults: drawn of kinds, or as a scenario has them. */
+static int parse_faults(const struct scenario_use *use, struct run_config *config,
                         struct error *error)
 {
+    const struct command_line *line = &use->line;
+    config->fault_every_ns = use->given ? 0 : command_number(line, "every");
+    if (!use->given)
+        return faults_parse(command_text(line, "faults"), config->faults, &config->fault_count,
+                            error);
+    config->schedule = &use->scenario.schedule;
+    config->fault_count = use->kind_count;
+    memcpy(config->faults, use->kinds, sizeof use->kinds);
+    return 0;
+}
+
+/* Not silently: the outcome may depend on it. */
+static void note_physics(const struct scenario_use *use)
+{
+    if (use->given && *use->scenario.physics)
+        (void)fprintf(stderr,
+                      "coup run: physics of the scenario are for coup sim; not used here\n");
+}
+
+static int parse_config(const struct scenario_use *use, struct run_config *config,
+                        struct error *error)
+{
+    const struct command_line *line = &use->line;
     *config = (struct run_config){
         .seed = command_given(line, "seed") ? command_number(line, "seed") : draw_seed(),
         .duration_ns = command_number(line, "time"),
-        .fault_every_ns = command_number(line, "every"),
         .fenced = command_number(line, "resource") == 0,
         .clients = (uint32_t)command_number(line, "clients"),
         .rate = command_number(line, "rate"),
@@ -84,8 +110,7 @@ static int parse_config(const struct command_line *line, struct run_config *conf
     };
     int rc = parse_algorithm(line, config, error);
     if (rc == 0)
-        rc =
-            faults_parse(command_text(line, "faults"), config->faults, &config->fault_count, error);
+        rc = parse_faults(use, config, error);
     if (rc == 0 && command_given(line, "expect") &&
         (rc = expectation_parse(command_text(line, "expect"), &config->expect, error)) < 0)
         error_prefix(error, "--expect");
@@ -94,27 +119,45 @@ static int parse_config(const struct command_line *line, struct run_config *conf
     return rc;
 }
 
-static int run_run(const struct command_line *line, struct error *error)
+static int run_parsed(const struct command_line *line, struct run_config *config,
+                      struct error *error)
 {
-    struct run_config config;
     struct run_result result;
     struct text command = {0};
-    int rc = parse_config(line, &config, error);
-    if (rc < 0)
-        return rc;
     for (int i = 0; i < line->argc; i++) {
         text_add(&command, "%s", i ? " " : "");
         text_add_shell(&command, slice_of(line->argv[i]));
     }
-    config.command = text_string(&command);
-    rc = run_execute(&config, &result, error);
+    config->command = text_string(&command);
+    int rc = run_execute(config, &result, error);
     text_release(&command);
     return rc < 0 ? rc : (int)result.exit_code;
+}
+
+static int run_run(const struct command_line *line, struct error *error)
+{
+    struct run_config config;
+    struct scenario_use use;
+    int rc = scenario_use(line, &use, error);
+    if (rc < 0)
+        return rc;
+    rc = parse_config(&use, &config, error);
+    if (rc == 0) {
+        if (!config.quiet)
+            note_physics(&use);
+        rc = run_parsed(line, &config, error);
+    }
+    scenario_use_release(&use);
+    return rc;
 }
 
 static const char *const resource_words[] = {"fenced", "unfenced", NULL};
 
 static const struct command_option run_options[] = {
+    {"scenario", 0, ARGUMENT_TEXT, "NAME|FILE", NULL, 0, 0, NULL,
+     "a run described in a file, or a shipped one (see coup list scenarios); other options "
+     "override "
+     "what it says, except for its faults"},
     {"algorithm", 'a', ARGUMENT_TEXT, "NAME[:OPTION=VALUE,...]", "raft", 0, 0, NULL,
      "election algorithm (see coup list algorithms); bug=NAME switches a planted bug on"},
     {"nodes", 'n', ARGUMENT_COUNT, "N", "5", 1, NODES_MAX, NULL, "number of election nodes"},
@@ -151,6 +194,7 @@ static const char *const run_examples[] = {
     "coup run -n 5 -t 30s --faults kill,pause,partition,link --every 3s --seed 7",
     "coup run --resource unfenced --faults pause --expect invalid:fencing-monotonic",
     "coup run -a raft:bug=forget-vote --expect invalid:vote-once",
+    "coup run --scenario paused-leader-unfenced",
     NULL,
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "controller/farm.h"
+#include "controller/scenario_use.h"
 #include "controller/sim_sweep.h"
 #include "controller/version.h"
 
@@ -81,21 +82,35 @@ static int parse_algorithm(const struct command_line *line, struct swarm_request
     return request->base.algorithm->validate(elector, error);
 }
 
-static int parse_request(const struct command_line *line, struct swarm_request *request,
-                         struct error *error)
+/* The faults: drawn of kinds, or as a scenario has them. Then nothing else is drawn either. */
+static int parse_faults(const struct scenario_use *use, struct swarm_request *request,
+                        struct error *error)
 {
     struct sim_config *base = &request->base;
+    request->off = use->given || command_number(&use->line, "swarm") == 1;
+    base->fault_every_ns = use->given ? 0 : command_number(&use->line, "every");
+    if (!use->given)
+        return faults_parse(command_text(&use->line, "faults"), base->kinds, &base->kind_count,
+                            error);
+    base->schedule = &use->scenario.schedule;
+    base->kind_count = use->kind_count;
+    memcpy(base->kinds, use->kinds, sizeof use->kinds);
+    return 0;
+}
+
+static int parse_request(const struct scenario_use *use, struct swarm_request *request,
+                         struct error *error)
+{
+    const struct command_line *line = &use->line;
     *request = (struct swarm_request){
         .base = {.clients = (uint32_t)command_number(line, "clients"),
                  .client_pause_ns = NS_PER_S / command_number(line, "rate"),
                  .fenced = command_number(line, "resource") == 0,
-                 .fault_every_ns = command_number(line, "every"),
                  .duration_ns = command_number(line, "time"),
                  .record = SIM_CHECK,
                  .trace = command_given(line, "trace"),
                  .checks = command_text(line, "checks"),
                  .version = version_text()},
-        .off = command_number(line, "swarm") == 1,
     };
     int rc = parse_nodes(line, request, error);
     if (rc == 0)
@@ -103,7 +118,7 @@ static int parse_request(const struct command_line *line, struct swarm_request *
     if (rc == 0)
         rc = parse_algorithm(line, request, error);
     if (rc == 0)
-        rc = faults_parse(command_text(line, "faults"), base->kinds, &base->kind_count, error);
+        rc = parse_faults(use, request, error);
     return rc;
 }
 
@@ -136,9 +151,10 @@ static void add_again(const struct command_line *line, struct text *out)
     }
 }
 
-static int parse_order(const struct command_line *line, struct sweep_order *order,
+static int parse_order(const struct scenario_use *use, struct sweep_order *order,
                        struct error *error)
 {
+    const struct command_line *line = &use->line;
     *order = (struct sweep_order){.first = 1,
                                   .jobs = jobs(line),
                                   .keep_all = command_number(line, "keep") == 1,
@@ -146,7 +162,7 @@ static int parse_order(const struct command_line *line, struct sweep_order *orde
                                   .folder = command_text(line, "output"),
                                   .json = command_given(line, "json"),
                                   .quiet = command_given(line, "quiet")};
-    int rc = parse_request(line, &order->request, error);
+    int rc = parse_request(use, &order->request, error);
     if (rc == 0)
         rc = parse_range(command_text(line, "seeds"), "seeds", &order->first, &order->last, error);
     if (rc == 0 && order->last >= UINT64_MAX - FARM_WORKERS_MAX)
@@ -161,14 +177,19 @@ static int parse_order(const struct command_line *line, struct sweep_order *orde
 static int sim_run_command(const struct command_line *line, struct error *error)
 {
     struct sweep_order order;
+    struct scenario_use use;
     struct text again = {0};
-    int rc = parse_order(line, &order, error);
+    int rc = scenario_use(line, &use, error);
     if (rc < 0)
         return rc;
-    add_again(line, &again);
-    order.again = text_string(&again);
-    rc = sweep_execute(&order, error);
+    rc = parse_order(&use, &order, error);
+    if (rc == 0) {
+        add_again(line, &again);
+        order.again = text_string(&again);
+        rc = sweep_execute(&order, error);
+    }
     text_release(&again);
+    scenario_use_release(&use);
     return rc;
 }
 
@@ -177,6 +198,10 @@ static const char *const keep_words[] = {"failing", "all", NULL};
 static const char *const swarm_words[] = {"on", "off", NULL};
 
 static const struct command_option sim_options[] = {
+    {"scenario", 0, ARGUMENT_TEXT, "NAME|FILE", NULL, 0, 0, NULL,
+     "a run described in a file, or a shipped one (see coup list scenarios); other options "
+     "override "
+     "what it says, except for its faults; without --seeds the seed it names, or 1..20"},
     {"algorithm", 'a', ARGUMENT_TEXT, "NAME[:OPTION=VALUE,...]", "raft", 0, 0, NULL,
      "election algorithm (see coup list algorithms); bug=NAME switches a planted bug on"},
     {"nodes", 'n', ARGUMENT_TEXT, "N|A..B", "5", 0, 0, NULL,
@@ -226,6 +251,7 @@ static const char *const sim_examples[] = {
     "coup sim -a raft -n 3..7 --faults all --seeds 1..10000",
     "coup sim -a raft:bug=forget-vote --expect invalid:vote-once",
     "coup sim --resource unfenced --faults pause --keep-going",
+    "coup sim --scenario bully-split-3-3 --keep-going",
     NULL,
 };
 

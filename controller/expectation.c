@@ -57,3 +57,19 @@ enum exit_code expectation_judge(const struct expectation *expectation,
                (!expectation->check || check_is_invalid(data, expectation->check));
     return met ? EXIT_VALID : EXIT_INVALID;
 }
+
+void expectation_format(const struct expectation *expectation, struct text *out)
+{
+    text_add(out, "%s", verdict_name(expectation->verdict));
+    if (expectation->check)
+        text_add(out, ":%s", expectation->check->name);
+}
+
+void expectation_line(const struct expectation *expectation, bool met, struct text *out)
+{
+    if (!expectation->given)
+        return;
+    text_add(out, met ? "as expected: " : "not as expected: ");
+    expectation_format(expectation, out);
+    text_add(out, met ? "\n" : " was expected\n");
+}

@@ -13,8 +13,15 @@ struct expectation {
 /* "valid", "invalid" or "invalid:CHECK". */
 int expectation_parse(const char *text, struct expectation *out, struct error *error);
 
+/* As it is read. */
+void expectation_format(const struct expectation *expectation, struct text *out);
+
 /* Unknown is neither as expected nor against it: it stays 2. */
 enum exit_code expectation_judge(const struct expectation *expectation,
                                  const struct report_data *data);
+
+/* "as expected: valid\n", "not as expected: invalid:CHECK was expected\n"; nothing when none was
+ * given. */
+void expectation_line(const struct expectation *expectation, bool met, struct text *out);
 
 #endif

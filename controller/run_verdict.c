@@ -78,12 +78,15 @@ int verdict_conclude(const struct verdict_request *request, struct recorder *rec
     text_add(&json, "\n");
     if (rc == 0)
         rc = write_json(request->folder, &json, error);
+    enum exit_code code = expectation_judge(&request->config->expect, &data);
     if (rc == 0 && request->config->print) {
         add_shown(&report, request->config->json, &shown);
+        if (!request->config->json)
+            expectation_line(&request->config->expect, code == EXIT_VALID, &shown);
         rc = output_text(&shown, error);
     }
     if (rc >= 0) {
-        out->exit_code = expectation_judge(&request->config->expect, &data);
+        out->exit_code = code;
         out->verdict = data.verdict;
         out->judged = true;
     }

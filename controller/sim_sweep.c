@@ -311,6 +311,7 @@ static void add_summary(const struct sweep *sweep, struct text *out)
              sweep->repeated);
     if (sweep->folder.length)
         text_add(out, "  histories in %s\n", text_string(&sweep->folder));
+    expectation_line(&sweep->order->expect, exit_code(sweep) == EXIT_VALID, out);
 }
 
 static void add_json_failure(const struct sweep *sweep, const struct shown_failure *failure,

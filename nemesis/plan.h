@@ -52,6 +52,8 @@ int scheduled_fault_parse(const char *line, uint32_t nodes, struct scheduled_fau
 
 /* Insert in order of at_ns (after equals) and number anew from there. */
 void schedule_add(struct schedule *schedule, const struct scheduled_fault *scheduled);
+/* The kinds that come up in it, without repeats, in registry order. Returns how many. */
+uint32_t schedule_kinds(const struct schedule *schedule, const struct fault *out[FAULTS_MAX]);
 void schedule_release(struct schedule *schedule);
 
 #endif

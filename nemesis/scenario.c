@@ -1,7 +1,9 @@
 /* Scenarios from YAML, by libyaml's document tree. */
 #include "nemesis/scenario.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,22 +28,26 @@ static const struct key {
     enum key_type type;
     size_t offset;
     const char *initial; /* NULL: must be given */
+    uint64_t min, max;   /* of numbers, both allowed */
 } keys[] = {
-    {"name", KEY_TEXT, offsetof(struct scenario, name), NULL},
-    {"summary", KEY_TEXT, offsetof(struct scenario, summary), ""},
-    {"algorithm", KEY_TEXT, offsetof(struct scenario, algorithm), NULL},
-    {"nodes", KEY_COUNT, offsetof(struct scenario, nodes), "5"},
-    {"witnesses", KEY_COUNT, offsetof(struct scenario, witnesses), "0"},
-    {"clients", KEY_COUNT, offsetof(struct scenario, clients), "2"},
-    {"seed", KEY_SEED, offsetof(struct scenario, seed), "1"},
-    {"time", KEY_DURATION, offsetof(struct scenario, duration_ns), NULL},
-    {"resource", KEY_TEXT, offsetof(struct scenario, resource), "fenced"},
-    {"set", KEY_OPTIONS, offsetof(struct scenario, knobs), ""},
-    {"physics", KEY_OPTIONS, offsetof(struct scenario, physics), ""},
-    {"expect", KEY_TEXT, offsetof(struct scenario, expect), "valid"},
-    {"steps", KEY_STEPS, 0, ""},
+    {"name", KEY_TEXT, offsetof(struct scenario, name), NULL, 0, 0},
+    {"summary", KEY_TEXT, offsetof(struct scenario, summary), "", 0, 0},
+    {"algorithm", KEY_TEXT, offsetof(struct scenario, algorithm), NULL, 0, 0},
+    {"nodes", KEY_COUNT, offsetof(struct scenario, nodes), "5", 1, NODES_MAX},
+    {"witnesses", KEY_COUNT, offsetof(struct scenario, witnesses), "0", 0, NODES_MAX},
+    {"clients", KEY_COUNT, offsetof(struct scenario, clients), "2", 0, CLIENTS_MAX},
+    {"rate", KEY_COUNT, offsetof(struct scenario, rate), "50", 1, 100000},
+    {"seed", KEY_SEED, offsetof(struct scenario, seed), "1", 0, UINT64_MAX},
+    {"time", KEY_DURATION, offsetof(struct scenario, duration_ns), NULL, 100 * NS_PER_MS,
+     24 * 3600 * NS_PER_S},
+    {"resource", KEY_TEXT, offsetof(struct scenario, resource), "fenced", 0, 0},
+    {"set", KEY_OPTIONS, offsetof(struct scenario, knobs), "", 0, 0},
+    {"physics", KEY_OPTIONS, offsetof(struct scenario, physics), "", 0, 0},
+    {"expect", KEY_TEXT, offsetof(struct scenario, expect), "valid", 0, 0},
+    {"steps", KEY_STEPS, 0, "", 0, 0},
 };
 #define KEY_NUMBER (sizeof keys / sizeof keys[0])
+_Static_assert(KEY_NUMBER <= SCENARIO_KEYS_MAX, "room for every key's line");
 
 static int fail(const struct source *source, const yaml_node_t *node, const char *what)
 {
@@ -71,6 +77,16 @@ static void set_text(struct scenario *scenario, const struct key *key, const cha
     *field = must_copy(text);
 }
 
+static int out_of_range(const struct key *key, const char *text, struct error *error)
+{
+    char low[UNIT_TEXT_MAX], high[UNIT_TEXT_MAX];
+    if (key->type == KEY_DURATION)
+        return error_usage(error, "'%.60s' must be between %s and %s", text,
+                           format_duration(key->min, low), format_duration(key->max, high));
+    return error_usage(error, "'%.60s' must be between %" PRIu64 " and %" PRIu64, text, key->min,
+                       key->max);
+}
+
 static int set_number(struct scenario *scenario, const struct key *key, const char *text,
                       struct error *error)
 {
@@ -79,8 +95,8 @@ static int set_number(struct scenario *scenario, const struct key *key, const ch
                                        : parse_count(text, &value, error);
     if (rc < 0)
         return rc;
-    if (key->type == KEY_COUNT && value > UINT32_MAX)
-        return error_usage(error, "'%s' is too large", text);
+    if (value < key->min || value > key->max)
+        return out_of_range(key, text, error);
     if (key->type == KEY_COUNT)
         *(uint32_t *)(void *)((char *)scenario + key->offset) = (uint32_t)value;
     else
@@ -235,24 +251,29 @@ static int read_root(struct source *source, struct scenario *out)
 {
     const yaml_node_t *values[KEY_NUMBER] = {NULL};
     int rc = find_values(source, yaml_document_get_root_node(&source->document), values);
-    for (size_t i = 0; rc == 0 && i < KEY_NUMBER; i++)
+    for (size_t i = 0; rc == 0 && i < KEY_NUMBER; i++) {
+        out->lines[i] = values[i] ? values[i]->start_mark.line + 1 : 0;
         rc = values[i] ? read_key(source, &keys[i], values[i], out)
                        : set_initial(source, &keys[i], out);
+    }
     return rc;
 }
 
 int scenario_parse(const char *file, struct slice yaml, struct scenario *out, struct error *error)
 {
     struct source source = {.file = file, .error = error};
-    struct scenario scenario = {0};
+    struct scenario scenario = {.file = must_copy(file)};
     yaml_parser_t parser;
-    if (!yaml_parser_initialize(&parser))
+    if (!yaml_parser_initialize(&parser)) {
+        scenario_release(&scenario);
         return error_set(error, -ENOMEM, "%s: cannot start the YAML parser", file);
+    }
     yaml_parser_set_input_string(&parser, (const unsigned char *)yaml.at, yaml.length);
     if (!yaml_parser_load(&parser, &source.document)) {
         int rc = error_usage(error, "%s:%zu: %s", file, parser.problem_mark.line + 1,
                              parser.problem ? parser.problem : "not YAML");
         yaml_parser_delete(&parser);
+        scenario_release(&scenario);
         return rc;
     }
     int rc = read_root(&source, &scenario);
@@ -291,5 +312,66 @@ void scenario_release(struct scenario *scenario)
         if (keys[i].type == KEY_TEXT || keys[i].type == KEY_OPTIONS)
             free(*(char **)(void *)((char *)scenario + keys[i].offset));
     schedule_release(&scenario->schedule);
+    free(scenario->file);
     *scenario = (struct scenario){0};
+}
+
+/* ---- after reading ---- */
+
+static const struct key *key_named(const char *name)
+{
+    size_t i = 0;
+    while (i < KEY_NUMBER && strcmp(keys[i].name, name) != 0)
+        i++;
+    assert(i < KEY_NUMBER);
+    return &keys[i];
+}
+
+bool scenario_gives(const struct scenario *scenario, const char *key)
+{
+    return scenario->lines[key_named(key) - keys] > 0;
+}
+
+void scenario_value(const struct scenario *scenario, const char *name, struct text *out)
+{
+    const struct key *key = key_named(name);
+    const void *field = (const char *)scenario + key->offset;
+    char buffer[UNIT_TEXT_MAX];
+    switch (key->type) {
+    case KEY_TEXT:
+    case KEY_OPTIONS: text_add(out, "%s", *(char *const *)field); break;
+    case KEY_COUNT: text_add(out, "%" PRIu32, *(const uint32_t *)field); break;
+    case KEY_SEED: text_add(out, "%" PRIu64, *(const uint64_t *)field); break;
+    case KEY_DURATION:
+        text_add(out, "%s", format_duration(*(const uint64_t *)field, buffer));
+        break;
+    case KEY_STEPS: break; /* no option takes them */
+    }
+}
+
+int scenario_blame(const struct scenario *scenario, const char *key, struct error *error)
+{
+    size_t line = scenario->lines[key_named(key) - keys];
+    error_prefix(error, "%s:%zu: %s", scenario->file, line ? line : 1, key);
+    return -EINVAL;
+}
+
+int scenario_fits(const struct scenario *scenario, uint32_t nodes, uint64_t duration_ns,
+                  struct error *error)
+{
+    struct text line = {0};
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && i < scenario->schedule.count; i++) {
+        const struct scheduled_fault *scheduled = &scenario->schedule.faults[i];
+        struct scheduled_fault again;
+        text_clear(&line);
+        scheduled_fault_format(scheduled, &line);
+        rc = scheduled_fault_parse(text_string(&line), nodes, &again, error);
+        if (rc == 0 && scheduled->at_ns >= duration_ns)
+            rc = error_usage(error, "begins after the time is over");
+        if (rc < 0)
+            error_prefix(error, "%s: step '%.80s'", scenario->file, text_string(&line));
+    }
+    text_release(&line);
+    return rc;
 }

@@ -22,6 +22,19 @@ void schedule_add(struct schedule *schedule, const struct scheduled_fault *sched
     schedule->faults[at].id = at + 1;
 }
 
+uint32_t schedule_kinds(const struct schedule *schedule, const struct fault *out[FAULTS_MAX])
+{
+    uint32_t count = 0;
+    for (uint32_t kind = 0; faults[kind]; kind++) {
+        uint32_t i = 0;
+        while (i < schedule->count && schedule->faults[i].fault != faults[kind])
+            i++;
+        if (i < schedule->count)
+            out[count++] = faults[kind];
+    }
+    return count;
+}
+
 void schedule_release(struct schedule *schedule)
 {
     free(schedule->faults);

@@ -4,8 +4,6 @@
 
 #include "base/units.h"
 
-#define CLIENT_PAUSE_NS (20 * NS_PER_MS)
-
 static int read_texts(const struct scenario *scenario, struct sim_config *config,
                       struct error *error)
 {
@@ -28,10 +26,11 @@ int sim_from_scenario(const struct scenario *scenario, struct sim_config *out, s
     struct sim_config config = {
         .elector = {.nodes = scenario->nodes, .witnesses = scenario->witnesses},
         .clients = scenario->clients,
-        .client_pause_ns = CLIENT_PAUSE_NS,
+        .client_pause_ns = NS_PER_S / scenario->rate,
         .duration_ns = scenario->duration_ns,
         .schedule = &scenario->schedule,
     };
+    config.kind_count = schedule_kinds(&scenario->schedule, config.kinds);
     int rc = read_texts(scenario, &config, error);
     if (rc == 0)
         *out = config;

@@ -61,6 +61,12 @@ static void test_errors_name_line_and_key(void **state)
          "s.yaml:5: step begins after the scenario's time is over"},
         {"name: x\nalgorithm: raft\ntime: 1s\nsteps:\n - {at: 0s, fault: kill, on: n9}\n",
          "s.yaml:5: step"},
+        {"name: x\nalgorithm: raft\nnodes: 0\ntime: 1s\nsteps: [{at: 0s, fault: kill}]\n",
+         "s.yaml:3: nodes: '0' must be between 1 and 50"},
+        {"name: x\nalgorithm: raft\nnodes: 51\ntime: 1s\n", "s.yaml:3: nodes: '51' must be"},
+        {"name: x\nalgorithm: raft\nrate: 0\ntime: 1s\n", "s.yaml:3: rate: '0' must be"},
+        {"name: x\nalgorithm: raft\ntime: 9ms\n",
+         "s.yaml:3: time: '9ms' must be between 100ms and 24h"},
         {"name: [x\n", "s.yaml:2: "},
         {"name: \"a\\0b\"\nalgorithm: raft\ntime: 1s\n", "s.yaml:1: must be a plain value"},
     };
@@ -74,11 +80,60 @@ static void test_errors_name_line_and_key(void **state)
     }
 }
 
+static const char *const small = "name: x\n"
+                                 "algorithm: raft\n"
+                                 "time: 1500ms\n"
+                                 "set: {heartbeat: 20ms}\n"
+                                 "steps: [{at: 1s, fault: kill, on: n4}]\n";
+
+static void assert_value(const struct scenario *scenario, const char *key, const char *value)
+{
+    struct text text = {0};
+    scenario_value(scenario, key, &text);
+    assert_string_equal(text_string(&text), value);
+    text_release(&text);
+}
+
+static void test_values_and_their_places(void **state)
+{
+    (void)state;
+    struct scenario scenario;
+    struct error error;
+    assert_int_equal(parse(small, &scenario, &error), 0);
+    assert_true(scenario_gives(&scenario, "set"));
+    assert_false(scenario_gives(&scenario, "seed"));
+    assert_value(&scenario, "algorithm", "raft");
+    assert_value(&scenario, "nodes", "5");
+    assert_value(&scenario, "time", "1500ms");
+    assert_value(&scenario, "seed", "1");
+    assert_value(&scenario, "set", "heartbeat=20ms");
+    (void)error_usage(&error, "no such thing");
+    assert_true(scenario_blame(&scenario, "set", &error) < 0);
+    assert_string_equal(error.text, "s.yaml:4: set: no such thing");
+    scenario_release(&scenario);
+}
+
+static void test_another_size_or_time(void **state)
+{
+    (void)state;
+    struct scenario scenario;
+    struct error error;
+    assert_int_equal(parse(small, &scenario, &error), 0);
+    assert_int_equal(scenario_fits(&scenario, 4, 2 * NS_PER_S, &error), 0);
+    assert_true(scenario_fits(&scenario, 3, 2 * NS_PER_S, &error) < 0);
+    assert_non_null(strstr(error.text, "s.yaml: step 'at=1s fault=kill on=n4'"));
+    assert_true(scenario_fits(&scenario, 5, NS_PER_S, &error) < 0);
+    assert_non_null(strstr(error.text, "begins after the time is over"));
+    scenario_release(&scenario);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_whole_scenario),
         cmocka_unit_test(test_errors_name_line_and_key),
+        cmocka_unit_test(test_values_and_their_places),
+        cmocka_unit_test(test_another_size_or_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

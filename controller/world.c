@@ -24,12 +24,20 @@ const struct view *world_view(const struct world *world)
     return &world->view;
 }
 
+/* Whoever wants to know of it hears of it. The engine is advanced every few ms anyway. */
+static void observe(struct world *world, const struct event *event)
+{
+    view_event(&world->view, event);
+    if (world->engine)
+        (void)engine_event(world->engine, event);
+    recorder_add(world->config.recorder, event);
+}
+
 void world_record(struct world *world, struct event *event)
 {
     event->time_ns = world_now(world);
     event->type = EVENT_INFO;
-    view_event(&world->view, event);
-    recorder_add(world->config.recorder, event);
+    observe(world, event);
 }
 
 void world_fail(struct world *world, const struct error *error)
@@ -80,8 +88,7 @@ static void record_spawn(struct world *world, const struct child *child, uint64_
     event.type = EVENT_INFO;
     event_set(&event, FIELD_PID, (uint64_t)child->pid);
     event_set(&event, FIELD_INCARNATION, child->incarnation);
-    view_event(&world->view, &event);
-    recorder_add(world->config.recorder, &event);
+    observe(world, &event);
 }
 
 static int start_child(struct world *world, struct child *child, struct error *error)
@@ -197,8 +204,7 @@ static void on_event(void *context, struct child *child, const struct event *eve
 {
     struct world *world = context;
     (void)child;
-    view_event(&world->view, event);
-    recorder_add(world->config.recorder, event);
+    observe(world, event);
 }
 
 static void on_done(void *context, struct child *child, const struct control *done)

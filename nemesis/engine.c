@@ -82,6 +82,7 @@ static struct fault_record record_of(const struct engine *engine, const struct a
         .begin_ns = acted ? active->begin_ns : engine->now_ns,
         .end_ns = acted ? active->end_ns : engine->now_ns,
         .touched = active->touched,
+        .due_ns = active->actor ? active->due_ns - engine->origin_ns : 0,
     };
 }
 
@@ -196,6 +197,7 @@ static void try_start(struct engine *engine, struct active *active)
     struct cluster_view view = look(engine);
     struct random random;
     const char *why = "";
+    view.actor = active->actor;
     random_init(&random, scheduled->seed, "start", 0);
     node_set chosen = target_resolve(&scheduled->target, &view, &random, &why);
     bool starts =
@@ -214,22 +216,43 @@ static void try_start(struct engine *engine, struct active *active)
     }
 }
 
+static void set_time(struct active *active, uint64_t at_ns)
+{
+    active->stage = STAGE_WAITING;
+    active->retry_ns = at_ns;
+    active->stop_at_ns = add_times(at_ns, active->scheduled->duration_ns);
+}
+
+static void listen_from(struct active *active, uint64_t at_ns)
+{
+    active->stage = STAGE_LISTENING;
+    active->begun_ns = at_ns;
+}
+
 static struct active *take_next(struct engine *engine)
 {
     const struct scheduled_fault *scheduled = &engine->schedule->faults[engine->next++];
     struct active *active = must_alloc(1, sizeof *active);
     uint64_t at_ns = engine->origin_ns + scheduled->at_ns;
     active->scheduled = scheduled;
-    active->stage = STAGE_WAITING;
-    active->retry_ns = at_ns;
     active->flap_at_ns = UINT64_MAX;
-    active->stop_at_ns = add_times(at_ns, scheduled->duration_ns);
+    if (scheduled->after.nth)
+        listen_from(active, at_ns);
+    else
+        set_time(active, at_ns);
     if (engine->active_count == engine->active_capacity) {
         engine->active_capacity = engine->active_capacity ? engine->active_capacity * 2 : 16;
         engine->active = must_grow(engine->active, engine->active_capacity, sizeof *engine->active);
     }
     engine->active[engine->active_count++] = active;
     return active;
+}
+
+static void begin_next(struct engine *engine)
+{
+    struct active *active = take_next(engine);
+    if (active->stage == STAGE_WAITING)
+        try_start(engine, active);
 }
 
 static void stop(struct engine *engine, struct active *active)
@@ -306,6 +329,32 @@ static void flap(struct engine *engine, struct active *active)
     active->open--;
 }
 
+/* ---- events ---- */
+
+/* True if this was the event that it waited for. */
+static bool hear(struct active *active, const struct event *event)
+{
+    const struct trigger *after = &active->scheduled->after;
+    if (active->stage != STAGE_LISTENING || event->time_ns < active->begun_ns ||
+        !trigger_matches(after, event) || ++active->seen < after->nth)
+        return false;
+    active->actor = trigger_node(event);
+    active->due_ns = add_times(event->time_ns, after->delay_ns ? after->delay_ns : 1);
+    set_time(active, active->due_ns);
+    return true;
+}
+
+uint64_t engine_event(struct engine *engine, const struct event *event)
+{
+    uint64_t soonest_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < engine->active_count; i++) {
+        struct active *active = engine->active[i];
+        if (hear(active, event) && active->due_ns < soonest_ns)
+            soonest_ns = active->due_ns;
+    }
+    return soonest_ns;
+}
+
 /* ---- answers ---- */
 
 void engine_done(struct engine *engine, uint64_t ticket, bool ok, uint64_t begin_ns,
@@ -369,7 +418,7 @@ static void do_due(struct engine *engine, const struct due *due)
     case DUE_STOP: stop(engine, engine->active[due->which]); break;
     case DUE_FLAP: flap(engine, engine->active[due->which]); break;
     case DUE_RETRY: try_start(engine, engine->active[due->which]); break;
-    case DUE_BEGIN: try_start(engine, take_next(engine)); break;
+    case DUE_BEGIN: begin_next(engine); break;
     }
 }
 
@@ -394,6 +443,15 @@ uint64_t engine_advance(struct engine *engine, uint64_t now_ns)
 
 static void skip_late(struct engine *engine, struct active *active)
 {
+    if (active->stage == STAGE_LISTENING) {
+        struct text event = {0};
+        trigger_format(&active->scheduled->after, &event);
+        active_detail(active, "it waited for %s and heard %" PRIu64, text_string(&event),
+                      active->seen);
+        text_release(&event);
+        skip(engine, active);
+        return;
+    }
     active_detail(active, "the faults phase was over before it began%s%s",
                   active->waits_for ? ": " : "", active->waits_for ? active->waits_for : "");
     skip(engine, active);
@@ -404,7 +462,7 @@ void engine_heal(struct engine *engine, uint64_t now_ns)
     enter(engine, now_ns);
     engine->healing = true;
     for (uint32_t i = 0; i < engine->active_count; i++) {
-        if (engine->active[i]->stage == STAGE_WAITING)
+        if (engine->active[i]->stage <= STAGE_WAITING)
             skip_late(engine, engine->active[i]);
         else if (engine->active[i]->stage == STAGE_ACTIVE)
             stop(engine, engine->active[i]);

@@ -6,7 +6,10 @@
  *
  * A fault that cannot take effect yet (no leader is known, its links are cut by another) waits
  * until the time when it should end, unless it names its nodes. If it starts late it lasts at least
- * half of its duration. */
+ * half of its duration.
+ *
+ * A fault with a trigger listens from its time on. Its own time is then that of the event it waited
+ * for and the trigger's delay, a nanosecond at least: what comes with the event still happens. */
 #ifndef COUP_NEMESIS_ENGINE_H
 #define COUP_NEMESIS_ENGINE_H
 
@@ -51,6 +54,11 @@ uint64_t engine_advance(struct engine *engine, uint64_t now_ns);
 
 /* A request without an answer for so long counts as failed; a later answer is ignored. */
 #define ENGINE_ANSWER_NS (5 * NS_PER_S)
+
+/* Something happened in the cluster: faults that wait for it count it. Tell every event of nodes
+ * and the resource, in the order in which they happened to each. Nothing is done yet: returns when
+ * engine_advance() must be called at the latest, UINT64_MAX: this changed nothing. */
+uint64_t engine_event(struct engine *engine, const struct event *event);
 
 /* The world's answer to a ticket: `begin`..`end` true ns of the action; `proof` what was read back,
  * or why it failed when `ok` is false; `touched` is for counters. Unknown tickets are ignored.

@@ -5,13 +5,24 @@
 
 #include "nemesis/engine.h"
 
-enum stage { STAGE_WAITING, STAGE_STARTING, STAGE_ACTIVE, STAGE_STOPPING, STAGE_OVER };
+enum stage {
+    STAGE_LISTENING,
+    STAGE_WAITING,
+    STAGE_STARTING,
+    STAGE_ACTIVE,
+    STAGE_STOPPING,
+    STAGE_OVER
+};
 
 struct active {
     const struct scheduled_fault *scheduled;
     enum stage stage;
     uint64_t stop_at_ns;   /* UINT64_MAX: with the heal */
     uint64_t retry_ns;     /* waiting: looks again */
+    uint64_t due_ns;       /* when it should begin, once the event came */
+    uint64_t begun_ns;     /* listening: since when */
+    uint64_t seen;         /* listening: events that counted */
+    uint32_t actor;        /* whose event ended the listening; 0: it did not listen */
     uint64_t flap_at_ns;   /* UINT64_MAX: does not flap */
     const char *waits_for; /* why it could not start when it should have; static, or NULL */
     bool flapped;          /* links are clean just now */

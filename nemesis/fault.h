@@ -38,7 +38,7 @@ struct fault {
      * a schedule does not say "on". */
     const struct target *targets;
     uint32_t target_count;
-    const struct option *parameters; /* table, may be NULL; "at", "for", "on", "seed" are taken */
+    const struct option *parameters; /* table, may be NULL; words of a step are taken */
     /* Draw parameters the schedule left open (strength, not targets). NULL: none to draw. */
     void (*plan)(struct random *random, const struct fault_scale *scale,
                  struct option_values *parameters);

@@ -4,10 +4,12 @@
 #define COUP_NEMESIS_PLAN_H
 
 #include "nemesis/fault.h"
+#include "nemesis/trigger.h"
 
 struct scheduled_fault {
     uint64_t id;          /* dense from 1 in order of at_ns, joins fault and heal events */
     uint64_t at_ns;       /* after the faults phase began */
+    struct trigger after; /* from then on waits for this */
     uint64_t duration_ns; /* UINT64_MAX: until the heal */
     const struct fault *fault;
     struct target target; /* resolved when it begins */
@@ -43,9 +45,11 @@ void plan_random(const struct plan_request *request, struct schedule *out);
 /* Bound of "at" and "for". */
 #define SCHEDULE_TIME_MAX_NS (8760 * 3600 * NS_PER_S)
 
-/* One line: "at=1.2s fault=loss on=leader for=500ms loss=20% ... seed=7", exact both ways. Words
- * may come in any order; "on" defaults to the fault's own first target, "for" to until the heal,
- * parameters to their defaults, "seed" to 0. The id is the place in the schedule. */
+/* One line: "at=1.2s fault=loss on=leader for=500ms loss=20% ... seed=7", exact both ways, or
+ * "after=lead:2+50ms fault=kill on=actor" (nemesis/trigger.h), where "at" says from when on events
+ * count and defaults to 0. Words may come in any order; "on" defaults to the fault's own first
+ * target, "for" to until the heal, parameters to their defaults, "seed" to 0. The id is the place
+ * in the schedule. */
 void scheduled_fault_format(const struct scheduled_fault *scheduled, struct text *out);
 int scheduled_fault_parse(const char *line, uint32_t nodes, struct scheduled_fault *out,
                           struct error *error);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/units.h"
+
 static struct event nemesis_event(const struct fault_record *record, enum event_f f,
                                   uint64_t time_ns)
 {
@@ -50,6 +52,10 @@ static void add_parameters(const struct fault_record *record, struct text *out)
             continue;
         text_add(out, ",%s=", table[i].name);
         options_format_one(&table[i], record->scheduled->parameters.at[i], out);
+    }
+    if (record->due_ns) {
+        char at[UNIT_TEXT_MAX];
+        text_add(out, ",at=%s", format_duration(record->due_ns, at));
     }
 }
 

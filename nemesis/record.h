@@ -14,6 +14,7 @@ struct fault_record {
     const char *details;               /* proof, or the reason when it did not go well */
     uint64_t begin_ns, end_ns;
     uint64_t touched; /* heals */
+    uint64_t due_ns;  /* of a fault that waited for an event: its time in the faults phase; or 0 */
 };
 
 /* The finished event, texts in `scratch` until it is cleared. */

@@ -1,5 +1,5 @@
 /* Scenarios from YAML, by libyaml's document tree. */
-#include "nemesis/scenario.h"
+#include "nemesis/scenario_source.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -9,16 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <yaml.h>
-
 #include "base/units.h"
-
-/* The document being read and where its errors go. */
-struct source {
-    const char *file;
-    yaml_document_t document;
-    struct error *error;
-};
 
 enum key_type { KEY_TEXT, KEY_COUNT, KEY_DURATION, KEY_SEED, KEY_OPTIONS, KEY_STEPS };
 
@@ -49,20 +40,19 @@ static const struct key {
 #define KEY_NUMBER (sizeof keys / sizeof keys[0])
 _Static_assert(KEY_NUMBER <= SCENARIO_KEYS_MAX, "room for every key's line");
 
-static int fail(const struct source *source, const yaml_node_t *node, const char *what)
+int source_fail(const struct source *source, const yaml_node_t *node, const char *what)
 {
     return error_usage(source->error, "%s:%zu: %s", source->file,
                        node ? node->start_mark.line + 1 : 1, what);
 }
 
-/* Put "file:line: key" before what a parser below said. */
-static int blame(const struct source *source, const yaml_node_t *node, const char *key)
+int source_blame(const struct source *source, const yaml_node_t *node, const char *key)
 {
     error_prefix(source->error, "%s:%zu: %s", source->file, node->start_mark.line + 1, key);
     return -EINVAL;
 }
 
-static const char *scalar(const yaml_node_t *node)
+const char *source_scalar(const yaml_node_t *node)
 {
     if (node->type != YAML_SCALAR_NODE ||
         strlen((const char *)node->data.scalar.value) != node->data.scalar.length)
@@ -107,65 +97,19 @@ static int set_number(struct scenario *scenario, const struct key *key, const ch
 /* "a=1,b=2" from a mapping {a: 1, b: 2}, or the text as it is. */
 static int options_text(struct source *source, const yaml_node_t *node, struct text *out)
 {
-    if (scalar(node)) {
-        text_add(out, "%s", scalar(node));
+    if (source_scalar(node)) {
+        text_add(out, "%s", source_scalar(node));
         return 0;
     }
     if (node->type != YAML_MAPPING_NODE)
-        return fail(source, node, "must be a mapping of names to values");
+        return source_fail(source, node, "must be a mapping of names to values");
     for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
          pair < node->data.mapping.pairs.top; pair++) {
         const yaml_node_t *name = yaml_document_get_node(&source->document, pair->key);
         const yaml_node_t *value = yaml_document_get_node(&source->document, pair->value);
-        if (!scalar(name) || !scalar(value))
-            return fail(source, name, "must be a name and a plain value");
-        text_add(out, "%s%s=%s", out->length ? "," : "", scalar(name), scalar(value));
-    }
-    return 0;
-}
-
-/* One step as the schedule's line form, which has the only parser of faults. */
-static int read_step(struct source *source, const yaml_node_t *node, struct scenario *out)
-{
-    struct text line = {0};
-    struct scheduled_fault scheduled;
-    int rc = 0;
-    if (node->type != YAML_MAPPING_NODE)
-        return fail(source, node, "a step must be a mapping like {at: 1s, fault: kill}");
-    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
-         rc == 0 && pair < node->data.mapping.pairs.top; pair++) {
-        const yaml_node_t *key = yaml_document_get_node(&source->document, pair->key);
-        const yaml_node_t *value = yaml_document_get_node(&source->document, pair->value);
-        if (!scalar(key) || !scalar(value) || strpbrk(scalar(value), " \t\n") ||
-            strpbrk(scalar(key), " =\t\n"))
-            rc = fail(source, key, "a step's keys and values must be plain words");
-        else
-            text_add(&line, "%s%s=%s", line.length ? " " : "", scalar(key), scalar(value));
-    }
-    if (rc == 0) {
-        rc = scheduled_fault_parse(text_string(&line), out->nodes, &scheduled, source->error);
-        if (rc < 0)
-            (void)blame(source, node, "step");
-    }
-    if (rc == 0 && scheduled.at_ns >= out->duration_ns)
-        rc = fail(source, node, "step begins after the scenario's time is over");
-    if (rc == 0)
-        schedule_add(&out->schedule, &scheduled);
-    text_release(&line);
-    return rc;
-}
-
-static int read_steps(struct source *source, const yaml_node_t *node, struct scenario *out)
-{
-    if (node->type != YAML_SEQUENCE_NODE)
-        return fail(source, node, "steps must be a list");
-    if (node->data.sequence.items.top - node->data.sequence.items.start > SCENARIO_STEPS_MAX)
-        return fail(source, node, "too many steps");
-    for (yaml_node_item_t *item = node->data.sequence.items.start;
-         item < node->data.sequence.items.top; item++) {
-        int rc = read_step(source, yaml_document_get_node(&source->document, *item), out);
-        if (rc < 0)
-            return rc;
+        if (!source_scalar(name) || !source_scalar(value))
+            return source_fail(source, name, "must be a name and a plain value");
+        text_add(out, "%s%s=%s", out->length ? "," : "", source_scalar(name), source_scalar(value));
     }
     return 0;
 }
@@ -176,7 +120,7 @@ static int read_key(struct source *source, const struct key *key, const yaml_nod
     struct text text = {0};
     int rc;
     switch (key->type) {
-    case KEY_STEPS: return read_steps(source, node, out);
+    case KEY_STEPS: return steps_read(source, node, out);
     case KEY_OPTIONS:
         rc = options_text(source, node, &text);
         if (rc == 0)
@@ -188,24 +132,25 @@ static int read_key(struct source *source, const struct key *key, const yaml_nod
     case KEY_DURATION:
     case KEY_SEED: break;
     }
-    if (!scalar(node))
-        return fail(source, node, "must be a plain value");
+    if (!source_scalar(node))
+        return source_fail(source, node, "must be a plain value");
     if (key->type == KEY_TEXT) {
-        set_text(out, key, scalar(node));
+        set_text(out, key, source_scalar(node));
         return 0;
     }
-    rc = set_number(out, key, scalar(node), source->error);
-    return rc < 0 ? blame(source, node, key->name) : 0;
+    rc = set_number(out, key, source_scalar(node), source->error);
+    return rc < 0 ? source_blame(source, node, key->name) : 0;
 }
 
 static int unknown_key(const struct source *source, const yaml_node_t *node)
 {
     struct text what = {0};
-    text_add(&what, "unknown key '%.60s' (known: ", scalar(node) ? scalar(node) : "?");
+    text_add(&what,
+             "unknown key '%.60s' (known: ", source_scalar(node) ? source_scalar(node) : "?");
     for (size_t i = 0; i < KEY_NUMBER; i++)
         text_add(&what, "%s%s", i ? ", " : "", keys[i].name);
     text_add(&what, ")");
-    int rc = fail(source, node, text_string(&what));
+    int rc = source_fail(source, node, text_string(&what));
     text_release(&what);
     return rc;
 }
@@ -215,17 +160,18 @@ static int find_values(struct source *source, const yaml_node_t *root,
                        const yaml_node_t *values[KEY_NUMBER])
 {
     if (!root || root->type != YAML_MAPPING_NODE)
-        return fail(source, root, "not a scenario: a mapping of keys to values is expected");
+        return source_fail(source, root, "not a scenario: a mapping of keys to values is expected");
     for (yaml_node_pair_t *pair = root->data.mapping.pairs.start;
          pair < root->data.mapping.pairs.top; pair++) {
         const yaml_node_t *node = yaml_document_get_node(&source->document, pair->key);
         size_t i = 0;
-        while (i < KEY_NUMBER && (!scalar(node) || strcmp(scalar(node), keys[i].name) != 0))
+        while (i < KEY_NUMBER &&
+               (!source_scalar(node) || strcmp(source_scalar(node), keys[i].name) != 0))
             i++;
         if (i == KEY_NUMBER)
             return unknown_key(source, node);
         if (values[i])
-            return fail(source, node, "key given twice");
+            return source_fail(source, node, "key given twice");
         values[i] = yaml_document_get_node(&source->document, pair->value);
     }
     return 0;
@@ -237,7 +183,7 @@ static int set_initial(const struct source *source, const struct key *key, struc
     int rc = 0;
     if (!key->initial) {
         text_add(&what, "key '%s' is missing", key->name);
-        rc = fail(source, NULL, text_string(&what));
+        rc = source_fail(source, NULL, text_string(&what));
         text_release(&what);
     } else if (key->type == KEY_TEXT || key->type == KEY_OPTIONS) {
         set_text(out, key, key->initial);

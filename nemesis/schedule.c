@@ -45,8 +45,13 @@ void scheduled_fault_format(const struct scheduled_fault *scheduled, struct text
 {
     char buffer[UNIT_TEXT_MAX];
     const struct option *table = scheduled->fault->parameters;
-    text_add(out, "at=%s fault=%s on=", format_duration(scheduled->at_ns, buffer),
-             scheduled->fault->name);
+    text_add(out, "at=%s ", format_duration(scheduled->at_ns, buffer));
+    if (scheduled->after.nth) {
+        text_add(out, "after=");
+        trigger_format(&scheduled->after, out);
+        text_add(out, " ");
+    }
+    text_add(out, "fault=%s on=", scheduled->fault->name);
     target_format(&scheduled->target, out);
     if (scheduled->duration_ns != UINT64_MAX)
         text_add(out, " for=%s", format_duration(scheduled->duration_ns, buffer));
@@ -65,7 +70,7 @@ struct word {
     const char *value; /* copy, terminated */
 };
 
-#define WORDS_MAX (OPTIONS_MAX + 5)
+#define WORDS_MAX (OPTIONS_MAX + 6)
 
 struct words {
     struct word word[WORDS_MAX];
@@ -157,6 +162,15 @@ static int parse_on(const char *value, uint32_t nodes, struct scheduled_fault *o
     return 0;
 }
 
+static int parse_after(const char *value, uint32_t nodes, struct scheduled_fault *out,
+                       struct error *error)
+{
+    int rc = trigger_parse(value, nodes, &out->after, error);
+    if (rc < 0)
+        error_prefix(error, "after");
+    return rc;
+}
+
 static int parse_parameter(const struct word *word, struct scheduled_fault *out,
                            struct error *error)
 {
@@ -165,9 +179,10 @@ static int parse_parameter(const struct word *word, struct scheduled_fault *out,
         struct text allowed = {0};
         for (uint32_t i = 0; i < options_count(table); i++)
             text_add(&allowed, ", %s", table[i].name);
-        int rc = error_usage(error, "unknown word '%.*s' (allowed: at, fault, on, for, seed%s)",
-                             (int)(word->name.length < 60 ? word->name.length : 60), word->name.at,
-                             text_string(&allowed));
+        int rc =
+            error_usage(error, "unknown word '%.*s' (allowed: at, after, fault, on, for, seed%s)",
+                        (int)(word->name.length < 60 ? word->name.length : 60), word->name.at,
+                        text_string(&allowed));
         text_release(&allowed);
         return rc;
     }
@@ -188,6 +203,8 @@ static int parse_word(const struct word *word, uint32_t nodes, struct scheduled_
         return 0;
     if (slice_equals(word->name, "at"))
         return parse_time("at", word->value, 0, &out->at_ns, error);
+    if (slice_equals(word->name, "after"))
+        return parse_after(word->value, nodes, out, error);
     if (slice_equals(word->name, "for"))
         return parse_time("for", word->value, 1, &out->duration_ns, error);
     if (slice_equals(word->name, "on"))
@@ -204,8 +221,8 @@ static int parse_words(const struct words *words, uint32_t nodes, struct schedul
     int rc = parse_fault(words, &parsed, error);
     if (rc < 0)
         return rc;
-    if (!value_of(words, "at"))
-        return error_usage(error, "%s: needs at=TIME", parsed.fault->name);
+    if (!value_of(words, "at") && !value_of(words, "after"))
+        return error_usage(error, "%s: needs at=TIME or after=EVENT", parsed.fault->name);
     parsed.target = parsed.fault->targets[0];
     options_defaults(parsed.fault->parameters, &parsed.parameters);
     for (uint32_t i = 0; i < words->count; i++) {
@@ -215,6 +232,8 @@ static int parse_words(const struct words *words, uint32_t nodes, struct schedul
             return rc;
         }
     }
+    if (parsed.target.role == TARGET_ACTOR && !parsed.after.nth)
+        return error_usage(error, "%s: on=actor needs after=EVENT", parsed.fault->name);
     *out = parsed;
     return 0;
 }

@@ -15,6 +15,10 @@ static const struct {
     [TARGET_LEADER] = {"leader", false, 1},
     [TARGET_CANDIDATE] = {"candidate", false, 1},
     [TARGET_FOLLOWER] = {"follower", true, 2},
+    [TARGET_FOLLOWERS] = {"followers", false, 2},
+    [TARGET_LOWEST] = {"lowest", false, 1},
+    [TARGET_HIGHEST] = {"highest", false, 1},
+    [TARGET_ACTOR] = {"actor", false, 1},
     [TARGET_RANDOM] = {"random", true, 1},
     [TARGET_MINORITY] = {"minority", false, 3},
     [TARGET_MAJORITY] = {"majority", false, 1},
@@ -75,7 +79,8 @@ static int parse_node(struct slice name, uint32_t nodes, node_set *set, struct e
         process_index(process) == 0 || process_index(process) > nodes)
         return error_usage(error,
                            "target '%.*s' is not one of any, leader, candidate, follower[:N], "
-                           "random[:N], minority, majority, all, or nodes n1 to n%u joined by +",
+                           "followers, lowest, highest, actor, random[:N], minority, majority, "
+                           "all, or nodes n1 to n%u joined by +",
                            (int)(name.length < 60 ? name.length : 60), name.at, nodes);
     *set |= node_bit(process_index(process));
     return 0;
@@ -160,6 +165,16 @@ node_set target_resolve(const struct target *target, const struct cluster_view *
     case TARGET_FOLLOWER:
         *ret_why = "no follower is running";
         set = nodes_pick_some(random, view->running & ~leader_of(view), count);
+        break;
+    case TARGET_FOLLOWERS:
+        *ret_why = "no follower is running";
+        set = view->running & ~leader_of(view);
+        break;
+    case TARGET_LOWEST: set = view->running & -view->running; break;
+    case TARGET_HIGHEST: set = view->running ? node_bit(nodes_last(view->running)) : 0; break;
+    case TARGET_ACTOR:
+        *ret_why = "the node whose event it waited for is not running";
+        set = view->actor ? node_bit(view->actor) & view->running : 0;
         break;
     case TARGET_RANDOM: set = nodes_pick_some(random, view->running, count); break;
     case TARGET_MINORITY:

@@ -19,6 +19,12 @@ static inline node_set node_bit(uint32_t id)
     return UINT64_C(1) << (id - 1);
 }
 
+/* Highest id of a set that is not empty. */
+static inline uint32_t nodes_last(node_set set)
+{
+    return 64 - (uint32_t)__builtin_clzll(set);
+}
+
 /* All of 1..nodes. */
 static inline node_set nodes_all(uint32_t nodes)
 {
@@ -50,6 +56,7 @@ struct cluster_view {
     node_set running; /* process exists */
     node_set paused;  /* stopped by us */
     node_set candidates;
+    uint32_t actor; /* whose event the fault waited for; 0: it waited for none */
 };
 
 enum target_role {
@@ -57,6 +64,10 @@ enum target_role {
     TARGET_LEADER,    /* the newest known leader */
     TARGET_CANDIDATE, /* one that stands for election */
     TARGET_FOLLOWER,  /* `count` running nodes other than the leader */
+    TARGET_FOLLOWERS, /* every running node other than the leader */
+    TARGET_LOWEST,    /* the running node with the lowest id */
+    TARGET_HIGHEST,   /* the one with the highest */
+    TARGET_ACTOR,     /* the node whose event the fault waited for */
     TARGET_RANDOM,    /* `count` running nodes */
     TARGET_MINORITY,  /* running nodes, the largest number below half of all */
     TARGET_MAJORITY,  /* running nodes, the smallest number above half of all */

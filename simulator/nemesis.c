@@ -111,15 +111,27 @@ struct nemesis_world sim_world_as_nemesis(struct sim_world *world)
                                   .record = do_record};
 }
 
-static void advance(struct sim_world *world)
+static void arm(struct sim_world *world, uint64_t next_ns)
 {
-    uint64_t next_ns = engine_advance(world->engine, world->now_ns);
     if (next_ns == UINT64_MAX || next_ns == world->nemesis_armed_ns)
         return;
     if (next_ns < world->now_ns)
         next_ns = world->now_ns;
     world->nemesis_armed_ns = next_ns;
     sim_world_push(world, next_ns, HAPPENING_NEMESIS, 0, ++world->nemesis_generation);
+}
+
+static void advance(struct sim_world *world)
+{
+    arm(world, engine_advance(world->engine, world->now_ns));
+}
+
+/* From within what a process does: the engine must not act before that is over. */
+void sim_world_nemesis_hear(struct sim_world *world, const struct event *event)
+{
+    uint64_t due_ns = world->engine ? engine_event(world->engine, event) : UINT64_MAX;
+    if (due_ns < world->nemesis_armed_ns)
+        arm(world, due_ns);
 }
 
 void sim_world_nemesis_wake(struct sim_world *world, uint32_t generation)

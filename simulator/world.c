@@ -121,6 +121,7 @@ void sim_world_record(struct sim_world *world, struct event *event, uint64_t nod
     event->time_ns = world->now_ns;
     event->node_ns = node_ns;
     sim_recorder_event(&world->recorder, event);
+    sim_world_nemesis_hear(world, event);
 }
 
 void sim_world_carry(struct sim_world *world, uint64_t node_ns)

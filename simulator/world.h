@@ -106,6 +106,7 @@ uint32_t sim_world_leader(const struct sim_world *world);
 
 /* nemesis.c: the faults phase. */
 void sim_world_faults_begin(struct sim_world *world);
+void sim_world_nemesis_hear(struct sim_world *world, const struct event *event);
 void sim_world_nemesis_wake(struct sim_world *world, uint32_t generation);
 void sim_world_heal(struct sim_world *world);
 struct nemesis_world sim_world_as_nemesis(struct sim_world *world);

@@ -338,7 +338,8 @@ static void test_only_those_who_can_be_hit_are(void **state)
 static void test_every_fault_is_complete(void **state)
 {
     (void)state;
-    static const char *const taken[] = {"at", "fault", "on", "for", "seed"};
+    static const char *const taken[] = {"at",   "after",  "fault", "on",   "for",
+                                        "seed", "repeat", "every", "loop", "steps"};
     for (int i = 0; faults[i]; i++) {
         const struct fault *fault = faults[i];
         struct option_values parameters;

@@ -255,10 +255,15 @@ static void test_words_in_any_order_and_defaults(void **state)
          "at=1ms fault=loss on=leader loss=20% links=node direction=both"},
         {"at=2s fault=flapping on=follower:2 for=3s period=10ms seed=18446744073709551615",
          "at=2s fault=flapping on=follower:2 for=3s period=10ms seed=18446744073709551615"},
+        {"after=lead fault=kill", "at=0 after=lead fault=kill on=random"},
+        {"fault=pause on=actor after=step-down:3@n2+1500us at=2s for=1s",
+         "at=2s after=step-down:3@n2+1500us fault=pause on=actor for=1s"},
+        {"after=guarded-write:1000000@n5+24h fault=kill on=lowest",
+         "at=0 after=guarded-write:1000000@n5+24h fault=kill on=lowest"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         struct scheduled_fault scheduled;
-        struct error error;
+        struct error error = {0};
         struct text text = {0};
         if (scheduled_fault_parse(lines[i].line, 5, &scheduled, &error) < 0)
             fail_msg("%s: %s", lines[i].line, error.text);
@@ -277,13 +282,25 @@ static void test_refusals(void **state)
         {"", "needs fault="},
         {"at=1s", "needs fault="},
         {"fault=kill", "needs at="},
+        {"after= fault=kill", "kill: after: unknown event '' (accepted: lead, step-down,"},
+        {"after=send fault=kill", "unknown event 'send'"},
+        {"after=lead:0 fault=kill", "'0' must be between 1 and 1000000"},
+        {"after=lead: fault=kill", "whole number"},
+        {"after=lead:2:3 fault=kill", "'2:3' is not a whole number"},
+        {"after=lead@n6 fault=kill", "'n6' is not one of n1 to n5"},
+        {"after=lead@n0 fault=kill", "'n0' is not one of n1 to n5"},
+        {"after=lead@client-1 fault=kill", "'client-1' is not one of n1 to n5"},
+        {"after=lead+soon fault=kill", "'soon' is not a duration"},
+        {"after=lead+25h fault=kill", "'25h' is more than a day"},
+        {"after=lead+1s@n2 fault=kill", "'1s@n2' is not a duration"},
+        {"at=1s fault=kill on=actor", "on=actor needs after="},
         {"at=1s fault=killl", "unknown fault 'killl'"},
         {"at=1 fault=kill", "accepted"},
         {"at=1s fault=kill for=0", "above 0"},
         {"at=9000h fault=kill", "a year"},
         {"at=1s fault=kill on=n6", "n1 to n5"},
         {"at=1s fault=kill on=any", "does not choose"},
-        {"at=1s fault=kill loss=20%", "allowed: at, fault, on, for, seed)"},
+        {"at=1s fault=kill loss=20%", "allowed: at, after, fault, on, for, seed)"},
         {"at=1s fault=loss los=20%", "seed, loss, links, direction"},
         {"at=1s fault=loss loss=20%,links=one", "comma"},
         {"at=1s fault=loss loss=200%", "probability"},

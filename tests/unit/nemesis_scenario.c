@@ -80,6 +80,101 @@ static void test_errors_name_line_and_key(void **state)
     }
 }
 
+/* The schedule that steps come to, a fault a line. */
+static void assert_steps(const char *steps, const char *schedule)
+{
+    struct scenario scenario;
+    struct error error = {.text = ""};
+    struct text yaml = {0}, lines = {0};
+    text_add(&yaml, "name: x\nalgorithm: raft\ntime: 10s\nsteps:\n%s", steps);
+    if (parse(text_string(&yaml), &scenario, &error) < 0)
+        fail_msg("%s: %s", steps, error.text);
+    for (uint32_t i = 0; i < scenario.schedule.count; i++) {
+        scheduled_fault_format(&scenario.schedule.faults[i], &lines);
+        text_add(&lines, "\n");
+    }
+    assert_string_equal(text_string(&lines), schedule);
+    text_release(&yaml);
+    text_release(&lines);
+    scenario_release(&scenario);
+}
+
+static void test_steps_after_events(void **state)
+{
+    (void)state;
+    assert_steps("- {after: {f: lead, nth: 2, by: n3, delay: 50ms}, fault: kill, on: actor}\n"
+                 "- {after: vote, at: 1s, fault: pause, on: leader}\n",
+                 "at=0 after=lead:2@n3+50ms fault=kill on=actor\n"
+                 "at=1s after=vote fault=pause on=leader\n");
+}
+
+static void test_repeats_and_loops(void **state)
+{
+    (void)state;
+    assert_steps("- {at: 1s, fault: kill, on: n1, for: 50ms, repeat: 3, every: 200ms}\n",
+                 "at=1s fault=kill on=n1 for=50ms\n"
+                 "at=1200ms fault=kill on=n1 for=50ms seed=1\n"
+                 "at=1400ms fault=kill on=n1 for=50ms seed=2\n");
+    assert_steps("- {after: lead, fault: kill, on: n1, repeat: 2, every: 2s}\n",
+                 "at=0 after=lead fault=kill on=n1\n"
+                 "at=0 after=lead+2s fault=kill on=n1 seed=1\n");
+    assert_steps("- loop: 2\n  every: 3s\n  steps:\n"
+                 "  - {at: 1s, fault: kill, on: n1}\n"
+                 "  - {after: lead, fault: pause, on: n2, repeat: 2, every: 1s, seed: 5}\n",
+                 "at=0 after=lead fault=pause on=n2 seed=5\n"
+                 "at=0 after=lead+1s fault=pause on=n2 seed=6\n"
+                 "at=1s fault=kill on=n1\n"
+                 "at=3s after=lead fault=pause on=n2 seed=10005\n"
+                 "at=3s after=lead+1s fault=pause on=n2 seed=10006\n"
+                 "at=4s fault=kill on=n1 seed=10000\n");
+}
+
+static void test_steps_that_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *step, *says;
+    } cases[] = {
+        {"{fault: kill}", "step: kill: needs at=TIME or after=EVENT"},
+        {"{at: 0s, fault: kill, on: actor}", "step: kill: on=actor needs after="},
+        {"{after: sleep, fault: kill}", "step: kill: after: unknown event 'sleep'"},
+        {"{after: {nth: 2}, fault: kill}", "after needs f"},
+        {"{after: {f: lead, of: n1}, fault: kill}", "after takes f, nth, by and delay"},
+        {"{after: {f: lead, f: vote}, fault: kill}", "after takes f, nth, by and delay"},
+        {"{after: {f: lead, by: n9}, fault: kill}", "step: kill: after: 'n9' is not one of n1"},
+        {"{after: {f: 'lead+1s'}, fault: kill}", "must be a plain word"},
+        {"{after: [lead], fault: kill}", "a step's keys and values must be plain words"},
+        {"{after: {f: lead, delay: 2s}, fault: kill}", "step begins after the scenario's time"},
+        {"{at: 0s, fault: kill, repeat: 3}", "repeat and loop go together with every"},
+        {"{at: 0s, fault: kill, every: 1s}", "repeat and loop go together with every"},
+        {"{at: 0s, fault: kill, repeat: 0, every: 1s}", "repeat: '0' must be between 1 and 10000"},
+        {"{at: 0s, fault: kill, repeat: 2, every: 2s}", "every: '2s' must be above 0 and within"},
+        {"{at: 0s, fault: kill, repeat: 2, every: 0s}", "every: '0s' must be above 0 and within"},
+        {"{at: 0s, fault: kill, repeat: 3, every: 500ms}", "step begins after the scenario's time"},
+        {"{loop: 2, every: 1ms}", "a loop is {"},
+        {"{steps: []}", "a loop is {"},
+        {"{loop: 2, every: 1ms, at: 0s, steps: []}", "a loop is {"},
+        {"{loop: 2, repeat: 2, every: 1ms, steps: []}", "loop and repeat are given once"},
+        {"{loop: 2, every: 1ms, steps: [{loop: 2, every: 1ms, steps: []}]}",
+         "a loop within a loop"},
+        {"&a {loop: 2, every: 1ms, steps: [*a]}", "a loop within a loop"},
+        {"{loop: 2, every: 1ms, steps: 3}", "steps must be a list"},
+        {"{loop: 101, every: 1us, steps: [{at: 0s, fault: kill, repeat: 100, every: 1us}]}",
+         "too many steps"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct scenario scenario;
+        struct error error = {.text = ""};
+        struct text yaml = {0};
+        text_add(&yaml, "name: x\nalgorithm: raft\ntime: 1s\nsteps:\n- %s\n", cases[i].step);
+        assert_true(parse(text_string(&yaml), &scenario, &error) < 0);
+        assert_int_equal(error_exit_code(&error), EXIT_USAGE_BAD);
+        if (strncmp(error.text, "s.yaml:5: ", 10) != 0 || !strstr(error.text, cases[i].says))
+            fail_msg("%s said: %s", cases[i].step, error.text);
+        text_release(&yaml);
+    }
+}
+
 static const char *const small = "name: x\n"
                                  "algorithm: raft\n"
                                  "time: 1500ms\n"
@@ -132,6 +227,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_whole_scenario),
         cmocka_unit_test(test_errors_name_line_and_key),
+        cmocka_unit_test(test_steps_after_events),
+        cmocka_unit_test(test_repeats_and_loops),
+        cmocka_unit_test(test_steps_that_are_refused),
         cmocka_unit_test(test_values_and_their_places),
         cmocka_unit_test(test_another_size_or_time),
     };

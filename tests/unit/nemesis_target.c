@@ -9,8 +9,9 @@ static void test_text_round_trip(void **state)
 {
     (void)state;
     static const char *const exact[] = {
-        "any", "leader",   "candidate", "follower", "follower:2", "random", "random:3",
-        "all", "minority", "majority",  "n1",       "n2+n4",      "n1+n5",
+        "any",      "leader",    "candidate", "follower", "follower:2", "random",
+        "random:3", "all",       "minority",  "majority", "n1",         "n2+n4",
+        "n1+n5",    "followers", "lowest",    "highest",  "actor",
     };
     for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++) {
         struct target target;
@@ -59,12 +60,17 @@ static void test_roles(void **state)
     const struct cluster_view view = {.nodes = 7,
                                       .leader = 3,
                                       .running = nodes_all(7) & ~node_bit(7),
-                                      .candidates = node_bit(5) | node_bit(7)};
+                                      .candidates = node_bit(5) | node_bit(7),
+                                      .actor = 4};
     const char *why;
     for (uint64_t seed = 0; seed < 200; seed++) {
         assert_true(resolve("any", &view, seed, &why) == nodes_all(7));
         assert_true(resolve("all", &view, seed, &why) == view.running);
         assert_true(resolve("leader", &view, seed, &why) == node_bit(3));
+        assert_true(resolve("followers", &view, seed, &why) == (view.running & ~node_bit(3)));
+        assert_true(resolve("lowest", &view, seed, &why) == node_bit(1));
+        assert_true(resolve("highest", &view, seed, &why) == node_bit(6));
+        assert_true(resolve("actor", &view, seed, &why) == node_bit(4));
         assert_true(resolve("candidate", &view, seed, &why) == node_bit(5));
         assert_true(resolve("n2+n7", &view, seed, &why) == (node_bit(2) | node_bit(7)));
         node_set set = resolve("minority", &view, seed, &why);

@@ -1,7 +1,7 @@
 /* Two holders' leases never overlap in true time (Gray and Cheriton, "Leases", SOSP 1989,
  * section 3.1). A holder believes that it may act until `until` on its own clock. That moment is
- * mapped to true time by the rate at which the holder's clock has run since its process started,
- * which both clocks in its events tell. A lease ends earlier when its holder steps down or its
+ * mapped to true time by the rate at which the holder's clock has run of late, which both clocks in
+ * its events tell. A lease ends earlier when its holder steps down or its
  * process ends.
  *
  * Another's claim inside a lease is a violation unless the holder had let go by then; and since its
@@ -38,7 +38,9 @@ struct pending {
 
 struct holder {
     struct lease lease;
-    struct reading first; /* of this incarnation */
+    /* A rate is measured from `base`, which is followed by `next`: of this incarnation, and long
+     * enough ago to tell a rate, but not so long that a rate of long ago is told. */
+    struct reading base, next;
     struct pending pending;
 };
 
@@ -50,6 +52,7 @@ struct lease_check {
 
 /* Shorter than this the two readings say more of the scheduler than of the clock. */
 #define RATE_BASE_NS UINT64_C(20000000)
+#define RATE_WINDOW_NS UINT64_C(500000000)
 
 static void begin(void *state, const struct history_header *header)
 {
@@ -59,13 +62,24 @@ static void begin(void *state, const struct history_header *header)
     check->holders = must_alloc(header->nodes + 1, sizeof *check->holders);
 }
 
+static void note_reading(struct holder *holder, const struct event *event)
+{
+    const struct reading now = {event->time_ns, event->node_ns};
+    if (holder->base.node_ns == 0) {
+        holder->base = holder->next = now;
+    } else if (now.time_ns >= holder->next.time_ns + RATE_WINDOW_NS) {
+        holder->base = holder->next;
+        holder->next = now;
+    }
+}
+
 /* True time at which the node's own clock shows `until`. */
 static uint64_t mapped(const struct holder *holder, const struct event *event, uint64_t until)
 {
-    uint64_t true_ns = event->time_ns - holder->first.time_ns;
-    uint64_t own_ns = event->node_ns - holder->first.node_ns;
+    uint64_t true_ns = event->time_ns - holder->base.time_ns;
+    uint64_t own_ns = event->node_ns - holder->base.node_ns;
     uint64_t left_ns = until > event->node_ns ? until - event->node_ns : 0;
-    if (true_ns < RATE_BASE_NS || own_ns == 0)
+    if (event->time_ns < holder->base.time_ns + RATE_BASE_NS || own_ns == 0)
         return event->time_ns + left_ns;
     return event->time_ns + (uint64_t)((__uint128_t)left_ns * true_ns / own_ns);
 }
@@ -148,11 +162,10 @@ static void step(void *state, const struct event *event, struct finding *finding
     struct holder *holder = &check->holders[id];
     if (event->f == F_EXIT || event->f == F_SPAWN) {
         let_go(check, id, event->time_ns, finding);
-        holder->first = (struct reading){0};
+        holder->base = holder->next = (struct reading){0};
         return;
     }
-    if (holder->first.node_ns == 0)
-        holder->first = (struct reading){event->time_ns, event->node_ns};
+    note_reading(holder, event);
     if (event->f == F_STEP_DOWN)
         let_go(check, id, event->time_ns, finding);
     else if ((event->f == F_LEAD || event->f == F_RENEW) && event_has(event, FIELD_UNTIL))

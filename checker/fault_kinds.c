@@ -80,5 +80,8 @@ const struct fault_kind fault_kinds[] = {
     {"reorder", "link", EFFECT_DISTURB},
     {"corrupt", "link", EFFECT_DISTURB},
     {"rate", "link", EFFECT_DISTURB},
+    {"clock-step", "clock", EFFECT_DISTURB},
+    {"clock-rate", "clock", EFFECT_DISTURB},
+    {"clock-strobe", "clock", EFFECT_DISTURB},
     {NULL, NULL, EFFECT_DISTURB},
 };

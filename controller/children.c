@@ -81,6 +81,14 @@ static int open_ends(int ends[PIPE_ENDS], struct error *error)
     return 0;
 }
 
+static int set_environment(const char *const *words)
+{
+    int rc = 0;
+    for (; words && *words && rc == 0; words += 2)
+        rc = setenv(words[0], words[1], 1);
+    return rc;
+}
+
 static int become_child(const struct child *child, const int ends[PIPE_ENDS])
 {
     sigset_t none;
@@ -93,6 +101,8 @@ static int become_child(const struct child *child, const int ends[PIPE_ENDS])
     (void)setpriority(PRIO_PROCESS, 0, 0); /* not ours; lowering is always allowed */
     (void)signal(SIGPIPE, SIG_DFL);
     if (dup2(ends[CHILD_IN], STDIN_FILENO) < 0 || dup2(ends[CHILD_OUT], STDOUT_FILENO) < 0)
+        return -1;
+    if (set_environment(child->environment) < 0)
         return -1;
     /* Whatever our own caller left open is not the child's either. */
     return close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);

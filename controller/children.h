@@ -29,10 +29,12 @@ const char *child_end_by_name(enum child_end_by by);
 
 struct child {
     struct children *children;
-    uint32_t process;     /* base/process.h */
-    char *program;        /* path; owned */
-    char *log_path;       /* its stderr, appended to; owned */
-    int netns;            /* descriptor, owned; -1: the controller's */
+    uint32_t process; /* base/process.h */
+    char *program;    /* path; owned */
+    char *log_path;   /* its stderr, appended to; owned */
+    int netns;        /* descriptor, owned; -1: the controller's */
+    const char *const
+        *environment;     /* names and values in turn, on top of ours; borrowed, or NULL */
     pid_t pid;            /* 0: not running */
     uint32_t incarnation; /* 1 at the first start */
     bool ready;           /* this incarnation reported so */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "controller/bent_clock.h"
 #include "controller/programs.h"
 #include "controller/sandbox.h"
 
@@ -170,15 +171,8 @@ static int probe_fuse(struct error *error, const char **ret_fix)
 
 static int probe_faketime(struct error *error, const char **ret_fix)
 {
-    static const char *const paths[] = {
-        "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
-        "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
-        "/usr/lib64/faketime/libfaketime.so.1",
-        "/usr/lib/faketime/libfaketime.so.1",
-    };
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-        if (access(paths[i], R_OK) == 0)
-            return 0;
+    if (bent_clock_library())
+        return 0;
     *ret_fix = "sudo apt-get install -y libfaketime";
     return error_set(error, -ENOENT, "libfaketime is not installed");
 }
@@ -215,7 +209,7 @@ const struct probe probes[] = {
     {"programs", "node, resource, client and switch", true, probe_programs},
     {"priority", "a switch that is on time on a busy machine", false, probe_priority},
     {"netem", "a network of the kernel's own (not used yet)", false, probe_netem},
-    {"libfaketime", "clock faults (not used yet)", false, probe_faketime},
+    {"libfaketime", "clock-step, clock-rate, clock-strobe", false, probe_faketime},
     {"fuse", "disk faults (not used yet)", false, probe_fuse},
     {"cgroup2", "tighter pauses (not used yet)", false, probe_cgroup},
     {.name = NULL},

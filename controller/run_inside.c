@@ -204,6 +204,7 @@ static void plan(struct run *run)
         .every_ns = config->fault_every_ns,
         .length_ns = config->duration_ns,
         .election_timeout_ns = config->elector.knobs.election_timeout_max,
+        .clock_drift_ppm = algorithm_clock_drift(config->algorithm, &config->elector.options),
     };
     if (!config->schedule)
         plan_random(&request, &run->schedule);
@@ -235,6 +236,7 @@ static int open_run(struct run *run, int outside_fd, struct error *error)
     run_record(run, F_PHASE, FIELD_NAME, phase_name(PHASE_START));
     struct world_config config = {
         .run = run->config,
+        .schedule = facts.schedule,
         .loop = &run->loop,
         .recorder = run->recorder,
         .folder = run->order->folder,

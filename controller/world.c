@@ -106,9 +106,12 @@ static int start_child(struct world *world, struct child *child, struct error *e
         .state = text_string(&state),
     };
     child_argv_build(&request, &words);
+    int rc = clocks_starting(world, child, error);
     uint64_t before_ns = world_now(world); /* its own first event is later */
-    int rc = child_start(child, words.argv, error);
+    if (rc == 0)
+        rc = child_start(child, words.argv, error);
     if (rc == 0) {
+        clocks_started(world, child);
         world->restart_ns[slot_of(world, child)] = 0;
         record_spawn(world, child, before_ns);
     }
@@ -178,6 +181,7 @@ static void fail_by_end(struct world *world, const struct child *child, const st
 static void on_ended(void *context, struct child *child, const struct child_end *end)
 {
     struct world *world = context;
+    clocks_ended(world, child);
     record_exit(world, child, end);
     actions_ended(world, child, end);
     if (is_harness_failure(world, child, end))
@@ -209,9 +213,8 @@ static void on_event(void *context, struct child *child, const struct event *eve
 
 static void on_done(void *context, struct child *child, const struct control *done)
 {
-    (void)context; /* commands whose answer matters come with the faults that need them */
-    (void)child;
-    (void)done;
+    if (done->id != 0)
+        actions_done(context, child, done);
 }
 
 static void on_stopped(void *context, struct child *child)
@@ -267,6 +270,7 @@ int world_open(const struct world_config *config, struct world **out, struct err
     stalls_init(&world->stalls);
     view_init(&world->view, config->run->elector.nodes, config->run->elector.witnesses);
     int rc = children_open(config->loop, WORLD_CHILDREN_MAX, &ours, &world->children, error);
+    clocks_open(world);
     if (rc == 0)
         rc = world_build(world, error);
     if (rc == 0)
@@ -310,6 +314,7 @@ uint64_t world_waited(struct world *world)
 void world_tick(struct world *world)
 {
     children_read(world->children);
+    actions_tick(world);
     uint64_t now_ns = world_now(world);
     for (uint32_t i = 0; i < children_count(world->children); i++) {
         uint64_t due_ns = world->restart_ns[i];
@@ -354,6 +359,7 @@ void world_close(struct world *world)
     if (world->network)
         world->backend->close(world->network);
     children_close(world->children);
+    clocks_close(world);
     free(world->actions);
     text_release(&world->programs);
     free(world);

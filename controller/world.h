@@ -12,6 +12,7 @@
 
 struct world_config {
     const struct run_config *run;
+    const struct schedule *schedule; /* what processes must be prepared for */
     struct uv_loop_s *loop;
     struct recorder *recorder;
     const char *folder; /* of the run: logs/ and state/ are made in it */

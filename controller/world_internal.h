@@ -3,22 +3,24 @@
 #ifndef COUP_CONTROLLER_WORLD_INTERNAL_H
 #define COUP_CONTROLLER_WORLD_INTERNAL_H
 
+#include "controller/bent_clock.h"
 #include "controller/stalls.h"
 #include "controller/world.h"
 #include "nemesis/network/backend.h"
+#include "nodes/clock.h"
 
 #define WORLD_CHILDREN_MAX (NODES_MAX + CLIENTS_MAX + 1u)
 
-enum action_kind { DO_KILL, DO_RESTART, DO_PAUSE, DO_RESUME };
+enum action_kind { DO_KILL, DO_RESTART, DO_PAUSE, DO_RESUME, DO_CLOCK };
 
 /* Asked for by the nemesis, not yet seen to be done. */
 struct action {
     uint64_t ticket;
-#define WORLD_CHILDREN_MAX (NODES_MAX + CLIENTS_MAX + 1u)
-
     enum action_kind kind;
     uint32_t node;
     uint64_t begin_ns;
+    uint64_t again_ns;           /* DO_CLOCK: when to read the clocks anew; 0: an answer is due */
+    struct clock_reading before; /* DO_CLOCK: the first reading; zeroed: none yet */
 };
 
 struct world {
@@ -35,6 +37,8 @@ struct world {
     struct stalls stalls;
     struct action *actions;
     uint32_t action_count, action_capacity;
+    struct bent_clock clocks[NODES_MAX]; /* by node id - 1 */
+    const char *clock_environment[NODES_MAX][BENT_CLOCK_WORDS];
     bool crashed;         /* some process ended by itself */
     bool finishing;       /* ends are no crashes any more */
     bool broken;          /* failed() was told */
@@ -58,6 +62,35 @@ void actions_ready(struct world *world, const struct child *child);
 void actions_stopped(struct world *world, struct child *child);
 void actions_resumed(struct world *world, const struct child *child);
 void actions_ended(struct world *world, const struct child *child, const struct child_end *end);
+
+void actions_done(struct world *world, const struct child *child, const struct control *done);
+void actions_tick(struct world *world);
+
+/* An action from its request to its answer. Settling takes out all that wait for this of the node.
+ */
+struct action action_begin(const struct world *world, enum action_kind kind, uint64_t ticket,
+                           uint32_t node);
+void action_wait(struct world *world, struct action action);
+void action_answer(struct world *world, const struct action *action, bool ok, const char *proof);
+struct action *action_find(struct world *world, uint64_t ticket); /* NULL: none waits */
+void action_settle_ticket(struct world *world, uint64_t ticket, bool ok, const char *proof);
+void action_settle(struct world *world, enum action_kind kind, uint32_t node, bool ok,
+                   const char *proof);
+
+/* world_clock.c: clocks that can be bent, if the schedule asks for it. */
+void clocks_open(struct world *world);
+void clocks_close(struct world *world);
+/* A node's process is about to start, has started, has ended. */
+int clocks_starting(struct world *world, struct child *child, struct error *error);
+void clocks_started(struct world *world, const struct child *child);
+void clocks_ended(struct world *world, const struct child *child);
+void clocks_bend(struct world *world, uint64_t ticket, uint32_t node,
+                 const struct clock_bend *bend);
+/* The answer to a reading; false: it is none. */
+bool clocks_read(struct world *world, const struct child *child, const struct control *done);
+void clocks_tick(struct world *world);
+/* What cannot be done, for the nemesis. */
+void clocks_view(const struct world *world, struct cluster_view *out);
 
 /* The network's answer. */
 void actions_network(void *context, uint64_t ticket, const char *failure, uint64_t begin_ns,

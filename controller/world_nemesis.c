@@ -7,21 +7,21 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void answer(struct world *world, const struct action *action, bool ok, const char *proof)
+void action_answer(struct world *world, const struct action *action, bool ok, const char *proof)
 {
     if (world->engine)
         engine_done(world->engine, action->ticket, ok, action->begin_ns, world_now(world), 0,
                     slice_of(proof));
 }
 
-static struct action begin(struct world *world, enum action_kind kind, uint64_t ticket,
+struct action action_begin(const struct world *world, enum action_kind kind, uint64_t ticket,
                            uint32_t node)
 {
     return (struct action){
         .ticket = ticket, .kind = kind, .node = node, .begin_ns = world_now(world)};
 }
 
-static void wait_for(struct world *world, struct action action)
+void action_wait(struct world *world, struct action action)
 {
     if (world->action_count == world->action_capacity) {
         world->action_capacity = world->action_capacity ? world->action_capacity * 2 : 16;
@@ -38,21 +38,34 @@ static bool is_waiting(const struct world *world, enum action_kind kind, uint32_
     return false;
 }
 
-/* Take actions out before answering: an answer may bring new requests. */
-static void settle(struct world *world, enum action_kind kind, const struct child *child, bool ok,
+struct action *action_find(struct world *world, uint64_t ticket)
+{
+    for (uint32_t i = 0; i < world->action_count; i++)
+        if (world->actions[i].ticket == ticket)
+            return &world->actions[i];
+    return NULL;
+}
+
+/* Taken out before it is answered: an answer may bring new requests. */
+void action_settle_ticket(struct world *world, uint64_t ticket, bool ok, const char *proof)
+{
+    struct action *at = action_find(world, ticket), action = *at;
+    struct action *end = world->actions + world->action_count--;
+    memmove(at, at + 1, (size_t)(end - (at + 1)) * sizeof action);
+    action_answer(world, &action, ok, proof);
+}
+
+void action_settle(struct world *world, enum action_kind kind, uint32_t node, bool ok,
                    const char *proof)
 {
     for (uint32_t i = 0; i < world->action_count;) {
-        struct action action = world->actions[i];
-        if (action.kind != kind || action.node != child->process) {
+        const struct action *action = &world->actions[i];
+        if (action->kind == kind && action->node == node) {
+            action_settle_ticket(world, action->ticket, ok, proof);
+            i = 0;
+        } else {
             i++;
-            continue;
         }
-        memmove(&world->actions[i], &world->actions[i + 1],
-                (world->action_count - i - 1) * sizeof action);
-        world->action_count--;
-        answer(world, &action, ok, proof);
-        i = 0;
     }
 }
 
@@ -64,23 +77,23 @@ static struct child *node_of(struct world *world, uint32_t node)
 static void on_kill(void *context, uint64_t ticket, uint32_t node)
 {
     struct world *world = context;
-    struct action action = begin(world, DO_KILL, ticket, node);
+    struct action action = action_begin(world, DO_KILL, ticket, node);
     if (child_kill(node_of(world, node)) < 0)
-        answer(world, &action, false, "not running");
+        action_answer(world, &action, false, "not running");
     else
-        wait_for(world, action);
+        action_wait(world, action);
 }
 
 static void on_restart(void *context, uint64_t ticket, uint32_t node)
 {
     struct world *world = context;
-    struct action action = begin(world, DO_RESTART, ticket, node);
+    struct action action = action_begin(world, DO_RESTART, ticket, node);
     struct child *child = node_of(world, node);
     if (child->ready) {
-        answer(world, &action, true, "running");
+        action_answer(world, &action, true, "running");
         return;
     }
-    wait_for(world, action);
+    action_wait(world, action);
     if (child->pid == 0)
         world_start(world, child);
 }
@@ -88,28 +101,28 @@ static void on_restart(void *context, uint64_t ticket, uint32_t node)
 static void on_pause(void *context, uint64_t ticket, uint32_t node)
 {
     struct world *world = context;
-    struct action action = begin(world, DO_PAUSE, ticket, node);
+    struct action action = action_begin(world, DO_PAUSE, ticket, node);
     struct child *child = node_of(world, node);
     if (child->stopped)
-        answer(world, &action, true, "already stopped");
+        action_answer(world, &action, true, "already stopped");
     else if (child_pause(child) < 0)
-        answer(world, &action, false, "not running");
+        action_answer(world, &action, false, "not running");
     else
-        wait_for(world, action);
+        action_wait(world, action);
 }
 
 /* A stop that is still on its way is waited for: continued too early it would never be reported. */
 static void on_resume(void *context, uint64_t ticket, uint32_t node)
 {
     struct world *world = context;
-    struct action action = begin(world, DO_RESUME, ticket, node);
+    struct action action = action_begin(world, DO_RESUME, ticket, node);
     struct child *child = node_of(world, node);
     bool stopping = is_waiting(world, DO_PAUSE, node);
     if (child->pid == 0 || (!child->stopped && !stopping)) {
-        answer(world, &action, true, "not stopped");
+        action_answer(world, &action, true, "not stopped");
         return;
     }
-    wait_for(world, action);
+    action_wait(world, action);
     if (child->stopped)
         (void)child_resume(child); /* if it just ended, its end answers */
 }
@@ -118,7 +131,7 @@ void actions_ready(struct world *world, const struct child *child)
 {
     struct text proof = {0};
     text_add(&proof, "pid %d ready", (int)child->pid);
-    settle(world, DO_RESTART, child, true, text_string(&proof));
+    action_settle(world, DO_RESTART, child->process, true, text_string(&proof));
     text_release(&proof);
 }
 
@@ -128,7 +141,8 @@ void actions_stopped(struct world *world, struct child *child)
     text_add(&proof, "pid %d stopped", (int)child->pid);
     if (is_waiting(world, DO_RESUME, child->process))
         (void)child_resume(child);
-    settle(world, DO_PAUSE, child, true, text_string(&proof));
+    action_settle(world, DO_PAUSE, child->process, true, text_string(&proof));
+    action_settle(world, DO_CLOCK, child->process, true, "set; stopped before it was read back");
     text_release(&proof);
 }
 
@@ -136,8 +150,8 @@ void actions_resumed(struct world *world, const struct child *child)
 {
     struct text proof = {0};
     text_add(&proof, "pid %d continued", (int)child->pid);
-    settle(world, DO_PAUSE, child, false, "continued before it stopped");
-    settle(world, DO_RESUME, child, true, text_string(&proof));
+    action_settle(world, DO_PAUSE, child->process, false, "continued before it stopped");
+    action_settle(world, DO_RESUME, child->process, true, text_string(&proof));
     text_release(&proof);
 }
 
@@ -148,11 +162,27 @@ void actions_ended(struct world *world, const struct child *child, const struct 
         text_add(&proof, "ended by signal %d", end->signal);
     else
         text_add(&proof, "ended with status %d", end->status);
-    settle(world, DO_KILL, child, end->by == BY_SCHEDULE, text_string(&proof));
-    settle(world, DO_PAUSE, child, false, text_string(&proof));
-    settle(world, DO_RESUME, child, true, text_string(&proof));
-    settle(world, DO_RESTART, child, false, text_string(&proof));
+    action_settle(world, DO_KILL, child->process, end->by == BY_SCHEDULE, text_string(&proof));
+    action_settle(world, DO_PAUSE, child->process, false, text_string(&proof));
+    action_settle(world, DO_RESUME, child->process, true, text_string(&proof));
+    action_settle(world, DO_RESTART, child->process, false, text_string(&proof));
+    action_settle(world, DO_CLOCK, child->process, true, "set; ended before it was read back");
     text_release(&proof);
+}
+
+static void on_act(void *context, uint64_t ticket, uint32_t node, const struct act *act)
+{
+    clocks_bend(context, ticket, node, &act->clock);
+}
+
+void actions_done(struct world *world, const struct child *child, const struct control *done)
+{
+    (void)clocks_read(world, child, done);
+}
+
+void actions_tick(struct world *world)
+{
+    clocks_tick(world);
 }
 
 static void on_links(void *context, uint64_t ticket, const struct link_change *changes,
@@ -182,6 +212,7 @@ static void on_view(void *context, struct cluster_view *out)
 {
     const struct world *world = context;
     view_cluster(&world->view, out);
+    clocks_view(world, out);
 }
 
 /* The engine stamped it when it happened. */
@@ -201,6 +232,7 @@ void world_nemesis(struct world *world, struct nemesis_world *out)
         .restart = on_restart,
         .pause = on_pause,
         .resume = on_resume,
+        .act = on_act,
         .links = on_links,
         .counters = on_counters,
         .record = on_record,

@@ -128,9 +128,9 @@ static struct cluster_view look(const struct engine *engine)
     view.nodes = engine->nodes;
     for (uint32_t i = 0; i < engine->active_count; i++) {
         const struct active *active = engine->active[i];
-        if (active->injection.action == ACTION_KILL)
+        if (act_ends(active->injection.act.action))
             view.running &= ~active->held;
-        else if (active->injection.action == ACTION_PAUSE)
+        else if (act_stops(active->injection.act.action))
             view.paused |= active->held;
     }
     view.running &= nodes_all(engine->nodes);
@@ -164,20 +164,20 @@ static void install(struct engine *engine, struct active *active)
         if (put_links(engine, active) == 0)
             active_detail(active, "another fault does the same to these links");
     }
-    if (injection->action != ACTION_NONE) {
+    if (injection->act.action != ACTION_NONE) {
         active->held = injection->targets;
-        ask_processes(engine, active,
-                      injection->action == ACTION_KILL ? REQUEST_KILL : REQUEST_PAUSE,
-                      injection->targets);
+        do_act(engine, active, injection->targets);
     }
     active->open--;
     settle(engine, active);
 }
 
 /* Named nodes are meant as they are; a role may yet find somebody, a shape somebody better. */
-static bool may_wait(const struct engine *engine, const struct active *active)
+static bool may_wait(const struct engine *engine, const struct active *active,
+                     const struct cluster_view *view)
 {
     return !engine->healing && active->scheduled->target.role != TARGET_NODES &&
+           !fault_missing(active->scheduled->fault, view) &&
            engine->nodes >= target_nodes_min(active->scheduled->target.role) &&
            engine->nodes >= active->scheduled->fault->nodes_min;
 }
@@ -204,7 +204,7 @@ static void try_start(struct engine *engine, struct active *active)
         chosen != 0 && fault_start(scheduled->fault, &view, chosen, &scheduled->parameters, &random,
                                    &active->injection, &why);
     bool masked = starts && is_masked(engine, &active->injection);
-    if ((!starts || masked) && may_wait(engine, active)) {
+    if ((!starts || masked) && may_wait(engine, active, &view)) {
         injection_release(&active->injection);
         active->retry_ns = engine->now_ns + RETRY_NS;
         active->waits_for = masked ? "other faults cut all its links" : why;
@@ -264,16 +264,14 @@ static void stop(struct engine *engine, struct active *active)
         if (active->installed)
             ask_counters(engine, active, REQUEST_COUNTERS);
     }
-    ask_processes(engine, active,
-                  active->injection.action == ACTION_KILL ? REQUEST_RESTART : REQUEST_RESUME,
-                  active->held);
+    undo_act(engine, active, active->held);
     active->open--;
     settle(engine, active);
 }
 
 static bool has_landed(const struct active *active)
 {
-    return active->injection.action == ACTION_NONE ? !active->failed : active->landed != 0;
+    return active->injection.act.action == ACTION_NONE ? !active->failed : active->landed != 0;
 }
 
 static void started(struct engine *engine, struct active *active)
@@ -295,7 +293,7 @@ static void stopped(struct engine *engine, struct active *active)
     active->stage = STAGE_OVER;
     if (!active->installed)
         return;
-    if (injection->action != ACTION_NONE)
+    if (injection->act.action != ACTION_NONE)
         active->touched = nodes_count(active->landed);
     else if (!active->failed)
         active_detail(active, "%s %" PRIu64 " frames",
@@ -317,12 +315,17 @@ static void settle(struct engine *engine, struct active *active)
         stopped(engine, active);
 }
 
+/* A process that has not yet followed the last turn gets its time. */
 static void flap(struct engine *engine, struct active *active)
 {
-    active->flapped = !active->flapped;
     active->flap_at_ns = engine->now_ns + active->injection.flap_ns;
+    if (active->injection.act.action != ACTION_NONE && active->open > 0)
+        return;
+    active->flapped = !active->flapped;
     active->open++;
-    if (active->flapped)
+    if (active->injection.act.action != ACTION_NONE)
+        flap_act(engine, active);
+    else if (active->flapped)
         (void)take_links(engine, active);
     else
         (void)put_links(engine, active);

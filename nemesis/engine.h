@@ -29,6 +29,9 @@ struct nemesis_world {
     void (*restart)(void *context, uint64_t ticket, uint32_t node);
     void (*pause)(void *context, uint64_t ticket, uint32_t node);
     void (*resume)(void *context, uint64_t ticket, uint32_t node);
+    /* Everything else that is done to a process, and its undoing (act->undo), which is idempotent.
+     */
+    void (*act)(void *context, uint64_t ticket, uint32_t node, const struct act *act);
     /* Apply all changes as one. */
     void (*links)(void *context, uint64_t ticket, const struct link_change *changes,
                   uint32_t count);

@@ -27,6 +27,32 @@ static uint64_t new_request(struct engine *engine, struct active *active, enum r
     return engine->last_ticket;
 }
 
+/* What all active faults together make of the node's clocks. */
+static struct clock_bend bend_of(const struct engine *engine, uint32_t node)
+{
+    struct clock_bend bend = {.rate_ppm = CLOCK_TRUE_PPM};
+    for (uint32_t i = 0; i < engine->active_count; i++) {
+        const struct active *active = engine->active[i];
+        const struct act *act = &active->injection.act;
+        bool holds = active->stage == STAGE_STARTING || active->stage == STAGE_ACTIVE;
+        if (act->action != ACTION_CLOCK || !holds || !(active->held & node_bit(node)))
+            continue;
+        bend.step_ns += active->flapped ? -act->clock.step_ns : act->clock.step_ns;
+        bend.rate_ppm = bend.rate_ppm * act->clock.rate_ppm / CLOCK_TRUE_PPM;
+    }
+    return bend;
+}
+
+static void ask_act(struct engine *engine, struct active *active, bool undo, uint32_t node)
+{
+    struct act act = active->injection.act;
+    uint64_t ticket = new_request(engine, active, undo ? REQUEST_UNDO : REQUEST_ACT, node);
+    act.undo = undo;
+    if (act.action == ACTION_CLOCK)
+        act.clock = bend_of(engine, node);
+    engine->world.act(engine->world.context, ticket, node, &act);
+}
+
 static void ask_process(struct engine *engine, struct active *active, enum request_kind kind,
                         uint32_t node)
 {
@@ -37,17 +63,51 @@ static void ask_process(struct engine *engine, struct active *active, enum reque
     case REQUEST_RESTART: world->restart(world->context, ticket, node); break;
     case REQUEST_PAUSE: world->pause(world->context, ticket, node); break;
     case REQUEST_RESUME: world->resume(world->context, ticket, node); break;
+    case REQUEST_ACT:
+    case REQUEST_UNDO:
     case REQUEST_LINKS:
     case REQUEST_BASELINE:
     case REQUEST_COUNTERS: assert(false); break;
     }
 }
 
-void ask_processes(struct engine *engine, struct active *active, enum request_kind kind,
-                   node_set nodes)
+/* How an action is asked for and taken back. */
+static const struct {
+    enum request_kind act, undo;
+} requests[] = {
+    [ACTION_KILL] = {REQUEST_KILL, REQUEST_RESTART},
+    [ACTION_PAUSE] = {REQUEST_PAUSE, REQUEST_RESUME},
+    [ACTION_CLOCK] = {REQUEST_ACT, REQUEST_UNDO},
+};
+
+static void ask(struct engine *engine, struct active *active, enum request_kind kind,
+                node_set nodes)
 {
-    for (; nodes; nodes &= nodes - 1)
-        ask_process(engine, active, kind, nodes_first(nodes));
+    for (; nodes; nodes &= nodes - 1) {
+        if (kind == REQUEST_ACT || kind == REQUEST_UNDO)
+            ask_act(engine, active, kind == REQUEST_UNDO, nodes_first(nodes));
+        else
+            ask_process(engine, active, kind, nodes_first(nodes));
+    }
+}
+
+void do_act(struct engine *engine, struct active *active, node_set nodes)
+{
+    ask(engine, active, requests[active->injection.act.action].act, nodes);
+}
+
+void undo_act(struct engine *engine, struct active *active, node_set nodes)
+{
+    if (active->injection.act.action != ACTION_NONE)
+        ask(engine, active, requests[active->injection.act.action].undo, nodes);
+}
+
+void flap_act(struct engine *engine, struct active *active)
+{
+    if (active->flapped && act_ends(active->injection.act.action))
+        undo_act(engine, active, active->landed);
+    else
+        do_act(engine, active, active->landed);
 }
 
 void ask_counters(struct engine *engine, struct active *active, enum request_kind kind)
@@ -88,24 +148,40 @@ uint32_t take_links(struct engine *engine, struct active *active)
 static void forget_pause(struct engine *engine, uint32_t node)
 {
     for (uint32_t i = 0; i < engine->active_count; i++)
-        if (engine->active[i]->injection.action == ACTION_PAUSE)
+        if (act_stops(engine->active[i]->injection.act.action))
             engine->active[i]->held &= ~node_bit(node);
+}
+
+static bool undoes(enum request_kind kind)
+{
+    return kind == REQUEST_RESTART || kind == REQUEST_RESUME || kind == REQUEST_UNDO;
+}
+
+/* What went unanswered may have happened, and a clock that is not as asked is bent all the same:
+ * both are undone as well. Else nothing has happened where it was refused. */
+static bool is_owed(const struct active *active, const struct answer *answer)
+{
+    return answer->ok || answer->late || active->injection.act.action == ACTION_CLOCK;
 }
 
 static void on_process(struct engine *engine, const struct request *request,
                        const struct answer *answer)
 {
     struct active *active = request->active;
-    bool undo = request->kind == REQUEST_RESTART || request->kind == REQUEST_RESUME;
-    active_detail(active, "n%u %.*s", request->node, (int)answer->proof.length, answer->proof.at);
-    if (undo)
-        active->held &= ~node_bit(request->node);
-    else if (answer->ok)
-        active->landed |= node_bit(request->node);
-    else if (!answer->late) /* what went unanswered may have happened and is undone as well */
-        active->held &= ~node_bit(request->node);
-    if (request->kind == REQUEST_KILL && answer->ok)
+    node_set bit = node_bit(request->node);
+    if (answer->ok && !undoes(request->kind) && act_ends(active->injection.act.action))
         forget_pause(engine, request->node);
+    if (active->stage == STAGE_ACTIVE && answer->ok) /* one turn of many */
+        return;
+    active_detail(active, "n%u %.*s", request->node, (int)answer->proof.length, answer->proof.at);
+    if (active->stage == STAGE_STOPPING && undoes(request->kind))
+        active->held &= ~bit;
+    if (active->stage != STAGE_STARTING)
+        return;
+    if (answer->ok)
+        active->landed |= bit;
+    if (!is_owed(active, answer))
+        active->held &= ~bit;
 }
 
 static void on_links(const struct request *request, const struct answer *answer)
@@ -152,8 +228,8 @@ struct active *request_answered(struct engine *engine, uint32_t at, const struct
     return active;
 }
 
-static const char *const request_names[] = {"kill",  "restart",  "pause",   "resume",
-                                            "links", "counters", "counters"};
+static const char *const request_names[] = {"kill", "restart", "pause",    "resume",  "act",
+                                            "undo", "links",   "counters", "counters"};
 
 void engine_pending(const struct engine *engine, struct text *out)
 {

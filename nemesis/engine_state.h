@@ -42,6 +42,8 @@ enum request_kind {
     REQUEST_RESTART,
     REQUEST_PAUSE,
     REQUEST_RESUME,
+    REQUEST_ACT,
+    REQUEST_UNDO,
     REQUEST_LINKS,
     REQUEST_BASELINE,
     REQUEST_COUNTERS,
@@ -78,8 +80,10 @@ void active_detail(struct active *active, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Each of these opens a request, which may be answered before they return. */
-void ask_processes(struct engine *engine, struct active *active, enum request_kind kind,
-                   node_set nodes);
+void do_act(struct engine *engine, struct active *active, node_set nodes);
+void undo_act(struct engine *engine, struct active *active, node_set nodes);
+/* The act's next turn has come (active->flapped). */
+void flap_act(struct engine *engine, struct active *active);
 void ask_counters(struct engine *engine, struct active *active, enum request_kind kind);
 
 /* Add the fault's links to the matrix, or take them out, and tell the world what changed: nothing

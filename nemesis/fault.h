@@ -4,18 +4,19 @@
 #define COUP_NEMESIS_FAULT_H
 
 #include "base/options.h"
+#include "nemesis/act.h"
 #include "nemesis/link.h"
 #include "nemesis/target.h"
 
-/* What a started fault does: any mix of link contributions and process actions. */
-enum process_action { ACTION_NONE, ACTION_KILL, ACTION_PAUSE };
-
+/* What a started fault does: any mix of link contributions and one process action. */
 struct injection {
-    enum process_action action;
+    struct act act;
     node_set targets;          /* of the action; for link faults: the nodes the shape is about */
     struct link_change *links; /* contributions, link_count; owned, injection_release() */
     uint32_t link_count, link_capacity;
-    uint64_t flap_ns; /* > 0: links are applied for so long, then clean for so long, and again */
+    /* > 0: in force for so long, then not for so long, and again. Links are clean between, a killed
+     * process runs, a stepped wall clock is stepped the other way. */
+    uint64_t flap_ns;
 };
 
 /* Nodes by id; the same directed link may be given once only. */
@@ -28,12 +29,15 @@ void injection_release(struct injection *injection);
 struct fault_scale {
     uint32_t nodes;
     uint64_t election_timeout_ns; /* the longest; never 0 */
+    uint64_t clock_drift_ppm;     /* what the algorithm declares to survive; 0: it relies on none */
 };
 
 struct fault {
     const char *name, *summary;
     const char *group;  /* what --faults may name besides the fault: kill, pause, partition, link */
     uint32_t nodes_min; /* smallest cluster it makes sense in */
+    enum facility needs;
+    bool unsafe; /* no algorithm can keep its promises: "all" leaves it out */
     /* Whom the planner means, drawn evenly (repeat one to favour it); the first is also meant when
      * a schedule does not say "on". */
     const struct target *targets;
@@ -55,6 +59,9 @@ struct fault {
 bool fault_start(const struct fault *fault, const struct cluster_view *view, node_set chosen,
                  const struct option_values *parameters, struct random *random,
                  struct injection *out, const char **ret_why);
+
+/* Why this world can never carry the fault out; NULL: it can. Static text. */
+const char *fault_missing(const struct fault *fault, const struct cluster_view *view);
 
 /* True if "on=any" means something to it: its shape chooses by itself. */
 bool fault_takes_any(const struct fault *fault);
@@ -79,7 +86,10 @@ bool fault_takes_any(const struct fault *fault);
     X(duplicate) \
     X(reorder) \
     X(corrupt) \
-    X(rate)
+    X(rate) \
+    X(clock_step) \
+    X(clock_rate) \
+    X(clock_strobe)
 /* clang-format on */
 
 extern const struct fault *const faults[]; /* NULL-terminated */

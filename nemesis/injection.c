@@ -2,6 +2,8 @@
 #include "nemesis/fault.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void injection_link(struct injection *injection, uint32_t from_node, uint32_t to_node,
@@ -21,6 +23,16 @@ void injection_release(struct injection *injection)
 {
     free(injection->links);
     *injection = (struct injection){0};
+}
+
+const char *clock_bend_format(const struct clock_bend *bend, char buffer[CLOCK_BEND_TEXT_MAX])
+{
+    uint64_t step_us = (uint64_t)(bend->step_ns < 0 ? -bend->step_ns : bend->step_ns) / NS_PER_US;
+    (void)snprintf(buffer, CLOCK_BEND_TEXT_MAX,
+                   "wall %c%" PRIu64 ".%06" PRIu64 " s, rate %" PRIu64 ".%06" PRIu64,
+                   bend->step_ns < 0 ? '-' : '+', step_us / 1000000, step_us % 1000000,
+                   bend->rate_ppm / CLOCK_TRUE_PPM, bend->rate_ppm % CLOCK_TRUE_PPM);
+    return buffer;
 }
 
 bool fault_takes_any(const struct fault *fault)
@@ -52,14 +64,24 @@ static const char *too_small(uint32_t nodes_min)
     return why[nodes_min];
 }
 
+const char *fault_missing(const struct fault *fault, const struct cluster_view *view)
+{
+    return view->missing[fault->needs];
+}
+
 bool fault_start(const struct fault *fault, const struct cluster_view *view, node_set chosen,
                  const struct option_values *parameters, struct random *random,
                  struct injection *out, const char **ret_why)
 {
     struct injection made = {0};
+    const char *missing = fault_missing(fault, view);
     assert(chosen != 0);
     if (view->nodes < fault->nodes_min) {
         *ret_why = too_small(fault->nodes_min);
+        return false;
+    }
+    if (missing) {
+        *ret_why = missing;
         return false;
     }
     bool started = fault->start(view, chosen, parameters, random, &made, ret_why);

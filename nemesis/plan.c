@@ -136,7 +136,8 @@ static void draw_fault(const struct plan_request *request, const struct timing *
                        uint32_t number, struct scheduled_fault *scheduled)
 {
     const struct fault *fault = scheduled->fault;
-    const struct fault_scale scale = {request->nodes, most(request->election_timeout_ns, 1)};
+    const struct fault_scale scale = {request->nodes, most(request->election_timeout_ns, 1),
+                                      request->clock_drift_ppm};
     struct random random;
     random_init(&random, request->seed, "fault", number);
     uint64_t begin = number * timing->step_ns + random_below(&random, timing->step_ns);

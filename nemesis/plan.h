@@ -30,6 +30,7 @@ struct plan_request {
     uint64_t every_ns;            /* mean distance between beginnings */
     uint64_t length_ns;           /* of the faults phase; every fault ends before it does */
     uint64_t election_timeout_ns; /* the longest; durations and strengths are measured by it */
+    uint64_t clock_drift_ppm;     /* as in struct fault_scale */
 };
 
 /* Never more than so many, however short `every_ns` is. */

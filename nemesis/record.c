@@ -25,7 +25,7 @@ static struct event nemesis_event(const struct fault_record *record, enum event_
 static void add_targets(const struct fault_record *record, struct text *out)
 {
     const struct injection *injection = record->injection;
-    if (injection->action != ACTION_NONE) {
+    if (injection->act.action != ACTION_NONE) {
         nodes_format(record->landed, ',', out);
         return;
     }

@@ -80,8 +80,8 @@ static bool mark(struct slice word, bool wanted[FAULTS_MAX])
 {
     bool found = slice_equals(word, "none");
     for (int i = 0; faults[i]; i++) {
-        bool meant = slice_equals(word, "all") || slice_equals(word, faults[i]->name) ||
-                     slice_equals(word, faults[i]->group);
+        bool meant = (slice_equals(word, "all") && !faults[i]->unsafe) ||
+                     slice_equals(word, faults[i]->name) || slice_equals(word, faults[i]->group);
         wanted[i] = wanted[i] || meant;
         found = found || meant;
     }

@@ -49,6 +49,9 @@ node_set nodes_pick_some(struct random *random, node_set set, uint32_t count);
 /* "n1,n4" with any separator. */
 void nodes_format(node_set set, char separator, struct text *out);
 
+/* What a world may lack, and faults need. */
+enum facility { FACILITY_NONE, FACILITY_WALL_CLOCK, FACILITY_CLOCK_RATE, FACILITIES };
+
 /* What the nemesis can know when a fault begins. */
 struct cluster_view {
     uint32_t nodes, witnesses;
@@ -57,6 +60,8 @@ struct cluster_view {
     node_set paused;  /* stopped by us */
     node_set candidates;
     uint32_t actor; /* whose event the fault waited for; 0: it waited for none */
+    const char *missing[FACILITIES]; /* why the world has none, static; NULL: it has */
+    node_set lacking[FACILITIES];    /* nodes that do without one that others have */
 };
 
 enum target_role {

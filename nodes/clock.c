@@ -33,13 +33,18 @@ static long bare_clock_gettime(long clock, struct timespec *time)
 #endif
 }
 
-uint64_t clock_true_ns(void)
+static uint64_t read_true(clockid_t clock)
 {
     struct timespec time = {0};
-    long result = bare_clock_gettime(CLOCK_MONOTONIC, &time);
+    long result = bare_clock_gettime(clock, &time);
     assert(result == 0);
     (void)result;
     return in_ns(&time);
+}
+
+uint64_t clock_true_ns(void)
+{
+    return read_true(CLOCK_MONOTONIC);
 }
 
 static uint64_t read_clock(clockid_t clock)
@@ -59,4 +64,20 @@ uint64_t clock_own_ns(void)
 uint64_t clock_wall_ns(void)
 {
     return read_clock(CLOCK_REALTIME);
+}
+
+/* Whoever is interrupted in between tries again; the closest reading counts. */
+void clock_read(struct clock_reading *out)
+{
+    uint64_t closest_ns = UINT64_MAX;
+    for (int i = 0; i < 8; i++) {
+        struct clock_reading reading = {.true_ns = clock_true_ns()};
+        reading.true_wall_ns = read_true(CLOCK_REALTIME);
+        reading.own_ns = clock_own_ns();
+        reading.wall_ns = clock_wall_ns();
+        uint64_t took_ns = clock_true_ns() - reading.true_ns;
+        if (took_ns < closest_ns)
+            *out = reading;
+        closest_ns = took_ns < closest_ns ? took_ns : closest_ns;
+    }
 }

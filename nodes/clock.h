@@ -11,4 +11,11 @@ uint64_t clock_true_ns(void); /* monotonic, comparable between all processes of 
 uint64_t clock_own_ns(void);  /* the process's own monotonic clock */
 uint64_t clock_wall_ns(void); /* the process's own wall clock */
 
+/* All of them at one moment, as nearly as the machine lets us. */
+struct clock_reading {
+    uint64_t true_ns, own_ns;
+    uint64_t true_wall_ns, wall_ns;
+};
+void clock_read(struct clock_reading *out);
+
 #endif

@@ -3,9 +3,11 @@
  *
  *   child -> controller   ready(address text)      listening; sent once
  *                         event(event bytes)       histories/event.h, time already true
- *                         done(id, begin, end, text)  answer to a command that has an id
+ *                         done(id, begin, end, text)  answer to a command that has an id:
+ *                                               "done ...", or why not
  *   controller -> child   command(id, text)        one line, words depend on the program:
- *       coup-node          transfer N | resign | force | trace on|off
+ *       coup-node          transfer N | resign | force | trace on|off |
+ *                          clocks (answer: done TRUE OWN TRUE-WALL WALL, ns)
  *       coup-client        start | stop
  *       coup-switch        link lines (nemesis/network/README.md) | counters
  *   EOF on stdin ends every child; its exit code is 0 then.

@@ -185,6 +185,11 @@ const struct algorithm *algorithm_find(struct slice name); /* NULL: unknown */
 int algorithm_parse(const char *text, const struct algorithm **ret_algorithm,
                     struct elector_config *config, struct error *error);
 
+/* What its option "drift" declares clocks to do at most, parts per million; 0: it relies on none.
+ */
+uint64_t algorithm_clock_drift(const struct algorithm *algorithm,
+                               const struct option_values *options);
+
 uint32_t algorithm_kind_count(const struct algorithm *algorithm);
 
 #endif

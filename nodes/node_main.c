@@ -1,8 +1,11 @@
 /* coup-node: one election node. */
 #include "nodes/driver.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "nodes/clock.h"
 
 struct node {
     struct driver driver;
@@ -48,7 +51,16 @@ static void node_unsent(struct shell *shell, const struct envelope *envelope)
     driver_unsent(&((struct node *)shell->state)->driver, envelope);
 }
 
-/* "transfer N | resign | force | trace on|off" */
+/* "true, own, true wall, own wall" */
+static void tell_clocks(struct shell *shell)
+{
+    struct clock_reading reading = {0};
+    clock_read(&reading);
+    text_add(&shell->answer, " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, reading.true_ns,
+             reading.own_ns, reading.true_wall_ns, reading.wall_ns);
+}
+
+/* "transfer N | resign | force | trace on|off | clocks" */
 static const char *node_command(struct shell *shell, const char *text)
 {
     struct driver *driver = &((struct node *)shell->state)->driver;
@@ -60,10 +72,12 @@ static const char *node_command(struct shell *shell, const char *text)
         driver_command(driver, COMMAND_FORCE, 0);
     else if (strcmp(text, "trace on") == 0 || strcmp(text, "trace off") == 0)
         driver->chronicle.trace = strcmp(text, "trace on") == 0;
+    else if (strcmp(text, "clocks") == 0)
+        tell_clocks(shell);
     else if (sscanf(text, "transfer %u%c", &target, &end) == 1 && target <= driver->config.nodes)
         driver_command(driver, COMMAND_TRANSFER, target);
     else
-        return "not one of: transfer N, resign, force, trace on, trace off";
+        return "not one of: transfer N, resign, force, trace on, trace off, clocks";
     return NULL;
 }
 

@@ -35,6 +35,13 @@ uint32_t algorithm_kind_count(const struct algorithm *algorithm)
     return count;
 }
 
+uint64_t algorithm_clock_drift(const struct algorithm *algorithm,
+                               const struct option_values *options)
+{
+    int at = options_find(algorithm->options, slice_of("drift"));
+    return at < 0 ? 0 : options->at[at];
+}
+
 static int unknown_algorithm(struct slice name, struct error *error)
 {
     struct text known = {0};

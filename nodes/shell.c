@@ -58,8 +58,10 @@ static void on_command(void *context, uint64_t id, const char *text)
 {
     struct shell *shell = context;
     uint64_t begin_ns = child_now(&shell->child);
+    text_clear(&shell->answer);
+    text_add(&shell->answer, "done");
     const char *refusal = shell->program->command(shell, text);
-    child_done(&shell->child, id, begin_ns, refusal ? refusal : "done");
+    child_done(&shell->child, id, begin_ns, refusal ? refusal : text_string(&shell->answer));
     child_flush(&shell->child);
 }
 

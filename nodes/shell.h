@@ -20,7 +20,7 @@ struct shell_program {
     void (*start)(struct shell *shell);
     void (*message)(struct shell *shell, const struct envelope *envelope);
     void (*drained)(struct shell *shell); /* may be NULL */
-    /* NULL: done; else why not. */
+    /* NULL: done, shell->answer may say more; else why not. */
     const char *(*command)(struct shell *shell, const char *text);
     /* The child ends: last events. May be NULL. */
     void (*stop)(struct shell *shell);
@@ -36,6 +36,7 @@ struct shell {
     struct child child;
     struct mesh *mesh;
     struct outbox outbox;
+    struct text answer;   /* to the command at hand */
     uint32_t recorded;    /* events of the outbox that are out */
     struct error failure; /* why it ended, if `failed` */
     bool failed;

@@ -29,8 +29,10 @@ void machine_init(struct sim_world *world, struct machine *machine, uint32_t id)
     *machine = (struct machine){.id = id, .armed_ns = UINT64_MAX, .wake_ns = UINT64_MAX};
     random_init(&random, config->seed, "machine", id);
     sim_clock_init(&machine->clock, random_below(&random, UPTIME_MAX_NS) + 1, WALL_BASE_NS);
+    machine->bend.rate_ppm = CLOCK_TRUE_PPM;
     if (config->physics.drift)
-        sim_clock_rate(&machine->clock, 0, drawn_drift(&random, config->physics.drift));
+        machine->drift_ppm = drawn_drift(&random, config->physics.drift);
+    sim_clock_rate(&machine->clock, 0, machine->drift_ppm);
     if (world->workload)
         machine->service = must_alloc(1, sizeof *machine->service);
 }
@@ -76,8 +78,14 @@ static void disarm(struct machine *machine)
     machine->armed_ns = UINT64_MAX;
 }
 
-void machine_rearm(struct sim_world *world, struct machine *machine)
+/* What was armed by the old rate is void. */
+void machine_bend(struct sim_world *world, struct machine *machine, const struct clock_bend *bend)
 {
+    int64_t truth = (int64_t)CLOCK_TRUE_PPM;
+    int64_t rate = (truth + machine->drift_ppm) * (int64_t)bend->rate_ppm / truth;
+    sim_clock_step(&machine->clock, bend->step_ns - machine->bend.step_ns);
+    sim_clock_rate(&machine->clock, world->now_ns, rate - truth);
+    machine->bend = *bend;
     disarm(machine);
     if (machine->life == LIFE_UP && !machine->held)
         arm(world, machine);

@@ -4,6 +4,7 @@
 #ifndef COUP_SIMULATOR_MACHINE_H
 #define COUP_SIMULATOR_MACHINE_H
 
+#include "nemesis/act.h"
 #include "nodes/chronicle.h"
 #include "nodes/elector.h"
 #include "nodes/service.h"
@@ -26,6 +27,8 @@ struct machine {
     uint64_t armed_ns;   /* true time of the timer in the queue; UINT64_MAX: none */
     struct output *held; /* what waits for fsync; NULL: nothing, and inputs are taken */
     struct sim_clock clock;
+    int64_t drift_ppm;      /* the clock's own; faults come on top */
+    struct clock_bend bend; /* by faults */
     struct disk disk;
     uint32_t syncs;   /* fsyncs begun: names the one that is awaited */
     uint32_t *parked; /* packets that wait for the process, in order of arrival */
@@ -54,7 +57,7 @@ void machine_synced(struct sim_world *world, struct machine *machine, uint32_t s
 /* Record the messages sent since the last time. */
 void machine_counts(struct sim_world *world, struct machine *machine);
 
-/* The clock's rate has changed: what was armed by the old one is void. */
-void machine_rearm(struct sim_world *world, struct machine *machine);
+/* From now on the clocks are bent like this, whoever runs on the machine. */
+void machine_bend(struct sim_world *world, struct machine *machine, const struct clock_bend *bend);
 
 #endif

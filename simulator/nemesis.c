@@ -65,6 +65,15 @@ static void do_resume(void *context, uint64_t ticket, uint32_t node)
     answer(world, ticket, true, done ? "running" : "was not stopped");
 }
 
+static void do_act(void *context, uint64_t ticket, uint32_t node, const struct act *act)
+{
+    struct sim_world *world = context;
+    struct machine *machine = machine_of(world, node);
+    char proof[CLOCK_BEND_TEXT_MAX];
+    machine_bend(world, machine, &act->clock);
+    answer(world, ticket, true, clock_bend_format(&act->clock, proof));
+}
+
 static void do_links(void *context, uint64_t ticket, const struct link_change *changes,
                      uint32_t count)
 {
@@ -106,6 +115,7 @@ struct nemesis_world sim_world_as_nemesis(struct sim_world *world)
                                   .restart = do_restart,
                                   .pause = do_pause,
                                   .resume = do_resume,
+                                  .act = do_act,
                                   .links = do_links,
                                   .counters = do_counters,
                                   .record = do_record};

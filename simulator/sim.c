@@ -170,6 +170,7 @@ static void draw_schedule(const struct sim_config *config, struct schedule *out)
         .every_ns = config->fault_every_ns,
         .length_ns = config->duration_ns,
         .election_timeout_ns = config->elector.knobs.election_timeout_max,
+        .clock_drift_ppm = algorithm_clock_drift(config->algorithm, &config->elector.options),
     };
     if (config->kind_count)
         plan_random(&request, out);

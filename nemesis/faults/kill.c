@@ -7,7 +7,7 @@ static bool start(const struct cluster_view *view, node_set chosen,
 {
     (void)parameters;
     (void)random;
-    out->action = ACTION_KILL;
+    out->act.action = ACTION_KILL;
     out->targets = chosen & view->running;
     *ret_why = "the target is not running";
     return out->targets != 0;

@@ -8,7 +8,7 @@ static bool start(const struct cluster_view *view, node_set chosen,
 {
     (void)parameters;
     (void)random;
-    out->action = ACTION_PAUSE;
+    out->act.action = ACTION_PAUSE;
     out->targets = chosen & view->running & ~view->paused;
     *ret_why =
         chosen & view->running ? "the target is already paused" : "the target is not running";

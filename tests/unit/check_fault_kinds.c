@@ -37,10 +37,10 @@ static void test_effects(void **unused)
         for (uint32_t link = 0; link < injection.link_count; link++)
             cuts = cuts && (injection.links[link].impairment.cut ||
                             injection.links[link].impairment.cut_data);
-        enum fault_effect done = injection.action == ACTION_KILL    ? EFFECT_KILL
-                                 : injection.action == ACTION_PAUSE ? EFFECT_PAUSE
-                                 : cuts                             ? EFFECT_CUT
-                                                                    : EFFECT_DISTURB;
+        enum fault_effect done = act_ends(injection.act.action)    ? EFFECT_KILL
+                                 : act_stops(injection.act.action) ? EFFECT_PAUSE
+                                 : cuts                            ? EFFECT_CUT
+                                                                   : EFFECT_DISTURB;
         if (effect != done)
             fail_msg("checker/fault_kinds.c is wrong about %s", faults[i]->name);
         injection_release(&injection);

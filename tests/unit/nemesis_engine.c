@@ -26,8 +26,10 @@ struct fake {
     node_set running, paused;
     bool stale; /* the view still shows everybody well, led by n1 */
     struct impairment link[NODES][NODES];
-    uint64_t frames;       /* what counters answer */
-    enum manner manner[4]; /* of kill+pause, restart+resume, links, counters */
+    struct clock_bend bend[NODES + 1]; /* by id */
+    const char *missing;               /* what the view says of wall clocks */
+    uint64_t frames;                   /* what counters answer */
+    enum manner manner[4];             /* of kill+pause, restart+resume, links, counters */
     struct asked waiting[ASKED_MAX];
     uint32_t waiting_count;
     struct text asked; /* "kill n2; links n1>n2 cut; ..." */
@@ -72,6 +74,7 @@ static void view(void *context, struct cluster_view *out)
     struct fake *fake = context;
     *out = (struct cluster_view){
         .nodes = NODES, .leader = fake->leader, .running = fake->running, .paused = fake->paused};
+    out->missing[FACILITY_WALL_CLOCK] = fake->missing;
 }
 
 static void do_kill(void *context, uint64_t ticket, uint32_t node)
@@ -112,6 +115,25 @@ static void do_resume(void *context, uint64_t ticket, uint32_t node)
     text_add(&fake->asked, "resume n%u; ", node);
     fake->paused &= ~node_bit(node);
     answer(fake, ticket, UNDOING);
+}
+
+static void do_act(void *context, uint64_t ticket, uint32_t node, const struct act *act)
+{
+    struct fake *fake = context;
+    char bend[CLOCK_BEND_TEXT_MAX];
+    assert_int_equal(act->action, ACTION_CLOCK);
+    text_add(&fake->asked, "n%u %s; ", node, clock_bend_format(&act->clock, bend));
+    fake->bend[node] = act->clock;
+    answer(fake, ticket, act->undo ? UNDOING : DOING);
+}
+
+static bool is_true(const struct fake *fake)
+{
+    bool all = true;
+    for (uint32_t id = 1; id <= NODES; id++)
+        all = all && fake->bend[id].step_ns == 0 &&
+              (fake->bend[id].rate_ppm == CLOCK_TRUE_PPM || fake->bend[id].rate_ppm == 0);
+    return all;
 }
 
 static void do_links(void *context, uint64_t ticket, const struct link_change *changes,
@@ -189,6 +211,7 @@ static struct fake *fake_new(const char *const *lines)
         .restart = do_restart,
         .pause = do_pause,
         .resume = do_resume,
+        .act = do_act,
         .links = do_links,
         .counters = do_counters,
         .record = record,
@@ -223,6 +246,7 @@ static void assert_nothing_left(const struct fake *fake)
     assert_true(engine_quiet(fake->engine));
     assert_true(fake->running == nodes_all(NODES));
     assert_true(fake->paused == 0);
+    assert_true(is_true(fake));
     for (uint32_t from = 0; from < NODES; from++)
         for (uint32_t to = 0; to < NODES; to++)
             assert_true(impairment_is_clean(&fake->link[from][to]));
@@ -639,6 +663,73 @@ static void test_counters_that_fail_or_restart(void **state)
     fake_free(fake);
 }
 
+/* ---- clocks ---- */
+
+static void test_clock_faults_add_up(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(LINES("at=0 fault=clock-step on=n2 for=100ms step=5s",
+                                       "at=10ms fault=clock-rate on=n2 for=50ms drift=50%",
+                                       "at=20ms fault=clock-step on=n2 for=20ms step=1s "
+                                       "direction=back"));
+    run_to(fake, 200);
+    assert_string_equal(text_string(&fake->asked),
+                        "n2 wall +5.000000 s, rate 1.000000; n2 wall +5.000000 s, rate 1.500000; "
+                        "n2 wall +4.000000 s, rate 1.500000; n2 wall +5.000000 s, rate 1.500000; "
+                        "n2 wall +5.000000 s, rate 1.000000; n2 wall +0.000000 s, rate 1.000000; ");
+    assert_non_null(strstr(text_string(&fake->events), "heal 1 clock-step [healed]"));
+    assert_non_null(strstr(text_string(&fake->events), "value=1"));
+    assert_nothing_left(fake);
+    fake_free(fake);
+}
+
+static void test_a_strobe_goes_both_ways(void **state)
+{
+    (void)state;
+    struct fake *fake =
+        fake_new(LINES("at=0 fault=clock-strobe on=n1 for=70ms step=1s period=40ms"));
+    run_to(fake, 200);
+    assert_string_equal(text_string(&fake->asked),
+                        "n1 wall +1.000000 s, rate 1.000000; n1 wall -1.000000 s, rate 1.000000; "
+                        "n1 wall +1.000000 s, rate 1.000000; n1 wall -1.000000 s, rate 1.000000; "
+                        "n1 wall +0.000000 s, rate 1.000000; ");
+    assert_int_equal(fake->fault_events, 1); /* however often it jumped */
+    assert_nothing_left(fake);
+    fake_free(fake);
+}
+
+/* A clock that reads wrong is wrong: it is set right although the fault failed, and the machine's
+ * clock is bent whether its process lives or not. */
+static void test_a_clock_is_set_right_in_any_case(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(LINES("at=0 fault=clock-step on=n2 for=1s",
+                                       "at=100ms fault=clock-step on=n3 for=1s",
+                                       "at=200ms fault=kill on=n3 for=100ms"));
+    fake->manner[DOING] = BADLY;
+    run_to(fake, 50);
+    assert_non_null(strstr(text_string(&fake->events), "fault 1 clock-step [failed]"));
+    assert_true(is_true(fake));
+    fake->manner[DOING] = AT_ONCE;
+    run_to(fake, 400);
+    assert_true(fake->bend[3].step_ns != 0);
+    run_to(fake, 2000);
+    assert_nothing_left(fake);
+    fake_free(fake);
+}
+
+/* What the world never has is not waited for. */
+static void test_a_missing_facility_is_no_reason_to_wait(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(LINES("at=0 fault=clock-step on=leader for=1s"));
+    fake->missing = "no such library";
+    run_to(fake, 1);
+    assert_non_null(strstr(text_string(&fake->events), "[skipped] [on=leader"));
+    assert_non_null(strstr(text_string(&fake->events), "[no such library]"));
+    fake_free(fake);
+}
+
 /* ---- the heal ---- */
 
 static void test_heal_stops_everything(void **state)
@@ -727,7 +818,7 @@ static void test_any_schedule(void **state)
         }
         assert_true(engine_quiet(fake->engine));
         assert_int_equal(fake->fault_events, fake->schedule.count);
-        assert_true(fake->running == nodes_all(NODES) && fake->paused == 0);
+        assert_true(fake->running == nodes_all(NODES) && fake->paused == 0 && is_true(fake));
         for (uint32_t from = 0; from < NODES; from++)
             for (uint32_t to = 0; to < NODES; to++)
                 assert_true(impairment_is_clean(&fake->link[from][to]));
@@ -790,6 +881,10 @@ int main(void)
         cmocka_unit_test(test_never_answered),
         cmocka_unit_test(test_heal_is_never_answered),
         cmocka_unit_test(test_counters_that_fail_or_restart),
+        cmocka_unit_test(test_clock_faults_add_up),
+        cmocka_unit_test(test_a_strobe_goes_both_ways),
+        cmocka_unit_test(test_a_clock_is_set_right_in_any_case),
+        cmocka_unit_test(test_a_missing_facility_is_no_reason_to_wait),
         cmocka_unit_test(test_heal_stops_everything),
         cmocka_unit_test(test_heal_with_late_answers),
         cmocka_unit_test(test_any_schedule),

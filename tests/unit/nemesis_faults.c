@@ -311,7 +311,7 @@ static void test_a_paused_node_can_be_killed_and_cut(void **state)
     struct cluster_view view = healthy(3, 1);
     view.paused = node_bit(1);
     struct injection injection = started("kill", NULL, node_bit(1), &view, 1);
-    assert_int_equal(injection.action, ACTION_KILL);
+    assert_int_equal(injection.act.action, ACTION_KILL);
     assert_true(injection.targets == node_bit(1));
     injection_release(&injection);
     injection = started("isolate-leader", NULL, node_bit(1), &view, 1);
@@ -331,6 +331,68 @@ static void test_only_those_who_can_be_hit_are(void **state)
     injection = started("pause", NULL, 0, &view, 1);
     assert_true(injection.targets == (node_bit(1) | node_bit(4)));
     injection_release(&injection);
+}
+
+/* ---- clocks ---- */
+
+static void test_clocks_are_bent_as_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fault, *parameters;
+        struct clock_bend bend;
+        uint64_t flap_ns;
+    } rows[] = {
+        {"clock-step", "step=2s", {2 * (int64_t)NS_PER_S, 1000000}, 0},
+        {"clock-step", "step=2s,direction=back", {-2 * (int64_t)NS_PER_S, 1000000}, 0},
+        {"clock-rate", "drift=100%", {0, 2000000}, 0},
+        {"clock-rate", "drift=100%,direction=slow", {0, 500000}, 0},
+        {"clock-strobe", "step=1s,period=100ms", {NS_PER_S, 1000000}, 50 * NS_PER_MS},
+    };
+    struct cluster_view view = healthy(5, 1);
+    view.running &= ~node_bit(4);
+    view.paused = node_bit(5);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct injection injection = started(rows[i].fault, rows[i].parameters, 0, &view, 1);
+        assert_int_equal(injection.act.action, ACTION_CLOCK);
+        assert_int_equal(injection.act.clock.step_ns, rows[i].bend.step_ns);
+        assert_int_equal(injection.act.clock.rate_ppm, rows[i].bend.rate_ppm);
+        assert_int_equal(injection.flap_ns, rows[i].flap_ns);
+        assert_int_equal(injection.targets, 7); /* who is dead or stopped cannot tell the time */
+        injection_release(&injection);
+    }
+}
+
+static void test_clocks_that_cannot_be_bent(void **state)
+{
+    (void)state;
+    const struct call call = {"clock-rate", NULL, 3, 1};
+    struct cluster_view view = healthy(5, 1);
+    struct injection injection = {0};
+    const char *why = "";
+    view.lacking[FACILITY_CLOCK_RATE] = node_bit(1);
+    assert_true(start(&call, &view, &injection, &why));
+    assert_int_equal(injection.targets, node_bit(2));
+    view.lacking[FACILITY_CLOCK_RATE] = nodes_all(5);
+    assert_false(start(&call, &view, &injection, &why));
+    assert_non_null(strstr(why, "other kind of clock fault"));
+    view.missing[FACILITY_CLOCK_RATE] = "there is no such clock";
+    assert_false(start(&call, &view, &injection, &why));
+    assert_string_equal(why, "there is no such clock");
+}
+
+/* Who declares a bound is not asked for more by chance. */
+static void test_drawn_drift_keeps_to_what_is_declared(void **state)
+{
+    (void)state;
+    const struct fault_scale scale = {5, 300 * NS_PER_MS, 50000};
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct option_values parameters = {0};
+        struct random random;
+        random_init(&random, seed, "plan", 0);
+        find("clock-rate")->plan(&random, &scale, &parameters);
+        assert_in_range(parameters.at[0], 10000, 50000);
+    }
 }
 
 /* ---- the registry ---- */
@@ -359,7 +421,7 @@ static void test_drawn_parameters_are_within_bounds(void **state)
     static const uint64_t timeouts[] = {NS_PER_MS, 300 * NS_PER_MS, 120 * NS_PER_S};
     for (int i = 0; faults[i]; i++)
         for (uint64_t seed = 0; faults[i]->plan && seed < 3 * SEEDS; seed++) {
-            const struct fault_scale scale = {5, timeouts[seed % 3]};
+            const struct fault_scale scale = {5, timeouts[seed % 3], seed % 2 ? 0 : 50000};
             struct option_values drawn, parsed;
             struct random random;
             struct error error;
@@ -405,7 +467,8 @@ static void test_faults_by_name_and_group(void **state)
               "single-link,one-way,one-way-data,flapping",
               "partition");
     parses_to("link,loss", "loss,delay,jitter,duplicate,reorder,corrupt,rate", "link");
-    parses_to("all", NULL, "kill,pause,partition,link");
+    parses_to("clock", "clock-step,clock-rate,clock-strobe", "clock");
+    parses_to("all", NULL, "kill,pause,partition,link,clock");
     static const char *const refused[] = {"", "kil", "kill,", ",kill", "none,kill", "kill,none"};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         const struct fault *kinds[FAULTS_MAX];
@@ -431,6 +494,9 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_a_paused_node_can_be_killed_and_cut),
         cmocka_unit_test(test_only_those_who_can_be_hit_are),
+        cmocka_unit_test(test_clocks_are_bent_as_asked),
+        cmocka_unit_test(test_clocks_that_cannot_be_bent),
+        cmocka_unit_test(test_drawn_drift_keeps_to_what_is_declared),
         cmocka_unit_test(test_every_fault_is_complete),
         cmocka_unit_test(test_drawn_parameters_are_within_bounds),
         cmocka_unit_test(test_faults_by_name_and_group),

@@ -2,72 +2,12 @@
 #define _GNU_SOURCE
 #include "controller/command.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/units.h"
-#include "controller/run.h"
+#include "controller/run_options.h"
 #include "controller/scenario_use.h"
-#include "nemesis/network/backend.h"
-
-static int parse_algorithm(const struct command_line *line, struct run_config *config,
-                           struct error *error)
-{
-    struct elector_config *elector = &config->elector;
-    elector->nodes = (uint32_t)command_number(line, "nodes");
-    elector->witnesses = (uint32_t)command_number(line, "witness");
-    knobs_defaults(&elector->knobs);
-    int rc = algorithm_parse(command_text(line, "algorithm"), &config->algorithm, elector, error);
-    if (rc == 0 && command_given(line, "set"))
-        rc = knobs_parse(command_text(line, "set"), &elector->knobs, error);
-    if (rc < 0)
-        return rc;
-    if (elector->witnesses >= elector->nodes)
-        return error_usage(error,
-                           "--witness (%u) must be less than --nodes (%u), or nobody can lead",
-                           elector->witnesses, elector->nodes);
-    return config->algorithm->validate ? config->algorithm->validate(elector, error) : 0;
-}
-
-static int parse_network(const char *name, const struct network_backend **out, struct error *error)
-{
-    struct text accepted = {0};
-    text_add(&accepted, "auto");
-    for (uint32_t i = 0; network_backends[i]; i++)
-        text_add(&accepted, ", %s", network_backends[i]->name);
-    const struct network_backend *named = network_find(name);
-    bool any = slice_equals(slice_of(name), "auto");
-    int rc = 0;
-    if (!named && !any)
-        rc = error_usage(error, "--network: '%.60s' is unknown (accepted: %s)", name,
-                         text_string(&accepted));
-    text_release(&accepted);
-    if (rc < 0)
-        return rc;
-    for (uint32_t i = 0; network_backends[i]; i++) {
-        if (named && network_backends[i] != named)
-            continue;
-        rc = network_backends[i]->probe(error);
-        *out = network_backends[i];
-        if (rc == 0)
-            return 0;
-        error_prefix(error, "network %s", network_backends[i]->name);
-    }
-    return rc;
-}
-
-/* Short enough to be typed again. */
-static uint64_t draw_seed(void)
-{
-    uint32_t seed = 0;
-    ssize_t got = getrandom(&seed, sizeof seed, 0);
-    assert(got == sizeof seed); /* never short for so few bytes */
-    (void)got;
-    return seed;
-}
 
 /* The faults: drawn of kinds, or as a scenario has them. */
 static int parse_faults(const struct scenario_use *use, struct run_config *config,
@@ -97,7 +37,10 @@ static int parse_config(const struct scenario_use *use, struct run_config *confi
 {
     const struct command_line *line = &use->line;
     *config = (struct run_config){
-        .seed = command_given(line, "seed") ? command_number(line, "seed") : draw_seed(),
+        .seed =
+            command_given(line, "seed") ? command_number(line, "seed") : run_options_draw_seed(),
+        .elector.nodes = (uint32_t)command_number(line, "nodes"),
+        .elector.witnesses = (uint32_t)command_number(line, "witness"),
         .duration_ns = command_number(line, "time"),
         .fenced = command_number(line, "resource") == 0,
         .clients = (uint32_t)command_number(line, "clients"),
@@ -108,14 +51,15 @@ static int parse_config(const struct scenario_use *use, struct run_config *confi
         .json = command_given(line, "json"),
         .quiet = command_given(line, "quiet"),
     };
-    int rc = parse_algorithm(line, config, error);
+    int rc = run_options_algorithm(command_text(line, "algorithm"), command_text(line, "set"),
+                                   config, error);
     if (rc == 0)
         rc = parse_faults(use, config, error);
     if (rc == 0 && command_given(line, "expect") &&
         (rc = expectation_parse(command_text(line, "expect"), &config->expect, error)) < 0)
         error_prefix(error, "--expect");
     if (rc == 0)
-        rc = parse_network(command_text(line, "network"), &config->network, error);
+        rc = run_options_network(command_text(line, "network"), &config->network, error);
     return rc;
 }
 

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/units.h"
+
 static uint64_t reached_ns(const struct failover *failover, enum failover_phase phase)
 {
     switch (phase) {
@@ -27,19 +29,40 @@ const char *failover_phase_name(enum failover_phase phase)
     return names[phase];
 }
 
-struct failover_times failover_times(const struct measure *measure, enum failover_phase phase)
+const char *failover_phase_title(enum failover_phase phase)
 {
-    struct failover_times out = {0};
+    static const char *const titles[FAILOVER_PHASES] = {"first suspicion", "campaign", "new leader",
+                                                        "accepted write"};
+    return titles[phase];
+}
+
+uint32_t failover_samples(const struct measure *measure, enum failover_phase phase, uint64_t **out)
+{
     uint64_t *times = must_alloc(measure->failover_count, sizeof *times);
+    uint32_t count = 0;
     for (uint32_t i = 0; i < measure->failover_count; i++) {
         const struct failover *failover = &measure->failovers[i];
         uint64_t at = reached_ns(failover, phase);
         if (at != UINT64_MAX && at >= failover->lost_ns)
-            times[out.count++] = at - failover->lost_ns;
+            times[count++] = at - failover->lost_ns;
     }
+    if (count)
+        qsort(times, count, sizeof *times, by_value);
+    *out = times;
+    return count;
+}
+
+uint64_t quantile(const uint64_t *samples, uint32_t count, uint64_t ppm)
+{
+    return samples[(count * ppm + PPM_ONE - 1) / PPM_ONE - 1];
+}
+
+struct failover_times failover_times(const struct measure *measure, enum failover_phase phase)
+{
+    uint64_t *times;
+    struct failover_times out = {.count = failover_samples(measure, phase, &times)};
     if (out.count > 0) {
-        qsort(times, out.count, sizeof *times, by_value);
-        out.median_ns = times[(out.count - 1) / 2];
+        out.median_ns = quantile(times, out.count, PPM_ONE / 2);
         out.max_ns = times[out.count - 1];
     }
     free(times);

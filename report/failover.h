@@ -17,7 +17,17 @@ struct failover_times {
     uint64_t median_ns, max_ns;
 };
 
-const char *failover_phase_name(enum failover_phase phase);
+const char *failover_phase_name(enum failover_phase phase); /* for machines */
+const char *
+failover_phase_title(enum failover_phase phase); /* for people: "from the loss to ..." */
+
+/* The times in which the phase was reached, sorted; owned by the caller, free(). Returns how many.
+ */
+uint32_t failover_samples(const struct measure *measure, enum failover_phase phase, uint64_t **out);
+
+/* Nearest rank: always a time that was measured. `count` > 0, samples sorted, 0 < ppm <= PPM_ONE.
+ */
+uint64_t quantile(const uint64_t *samples, uint32_t count, uint64_t ppm);
 
 /* Median is the nearest rank: a time that was measured. Zeroed when the phase was never reached. */
 struct failover_times failover_times(const struct measure *measure, enum failover_phase phase);

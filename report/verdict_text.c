@@ -197,12 +197,6 @@ static void add_faults(const struct report *report, struct text *out)
 
 static void add_failovers(const struct report *report, struct text *out)
 {
-    static const char *const meaning[FAILOVER_PHASES] = {
-        [PHASE_SUSPECTED] = "first suspicion",
-        [PHASE_CAMPAIGN] = "campaign",
-        [PHASE_ELECTED] = "new leader",
-        [PHASE_ACCEPTED] = "accepted write",
-    };
     const struct measure *m = &report->data->measure;
     char median[UNIT_TEXT_MAX], longest[UNIT_TEXT_MAX];
     if (m->failover_count == 0)
@@ -210,7 +204,8 @@ static void add_failovers(const struct report *report, struct text *out)
     add_title(out, report, "Failover from loss    times   median      max");
     for (int phase = 0; phase < FAILOVER_PHASES; phase++) {
         struct failover_times times = failover_times(m, (enum failover_phase)phase);
-        text_add(out, "  to %-15s  %6" PRIu32 "  %7s  %7s\n", meaning[phase], times.count,
+        text_add(out, "  to %-15s  %6" PRIu32 "  %7s  %7s\n",
+                 failover_phase_title((enum failover_phase)phase), times.count,
                  times.count ? human_duration(times.median_ns, median) : "-",
                  times.count ? human_duration(times.max_ns, longest) : "-");
     }

@@ -251,6 +251,19 @@ static void test_failover_median_is_a_measured_time(void **state)
     assert_int_equal(failover_times(&measure, PHASE_SUSPECTED).count, 0);
 }
 
+static void test_quantiles_are_nearest_ranks(void **state)
+{
+    (void)state;
+    static const uint64_t ten[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    assert_int_equal(quantile(ten, 10, 1), 1);
+    assert_int_equal(quantile(ten, 10, 500000), 5);
+    assert_int_equal(quantile(ten, 10, 500001), 6);
+    assert_int_equal(quantile(ten, 10, 900000), 9);
+    assert_int_equal(quantile(ten, 10, 990000), 10);
+    assert_int_equal(quantile(ten, 10, 1000000), 10);
+    assert_int_equal(quantile(ten, 1, 1), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +272,7 @@ int main(void)
         cmocka_unit_test(test_json_holds_verdict_checks_and_stats),
         cmocka_unit_test(test_colour_changes_nothing_but_colour),
         cmocka_unit_test(test_failover_median_is_a_measured_time),
+        cmocka_unit_test(test_quantiles_are_nearest_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

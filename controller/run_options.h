@@ -1,0 +1,19 @@
+/* What several commands ask of a user who wants runs: the words of an option to the fields of a
+ * run_config. */
+#ifndef COUP_CONTROLLER_RUN_OPTIONS_H
+#define COUP_CONTROLLER_RUN_OPTIONS_H
+
+#include "controller/run.h"
+
+/* Algorithm with its options, and knobs (NULL: none changed), for the nodes and witnesses that
+ * `config` has already. What cannot be together is a usage error. */
+int run_options_algorithm(const char *algorithm, const char *knobs, struct run_config *config,
+                          struct error *error);
+
+/* "auto" is the first backend that works here. */
+int run_options_network(const char *name, const struct network_backend **out, struct error *error);
+
+/* Short enough to be typed again. */
+uint64_t run_options_draw_seed(void);
+
+#endif

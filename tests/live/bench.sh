@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Benchmarks that need real processes: they run, count what they were asked for and judge it.
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "$0")/helpers/shell.bash"
+cd "$work" || exit 1
+
+expect 0 "$COUP" bench failover -a raft:prevote=off,paxos -n 3 --trials 2 --faults kill,pause --every 800ms --seed 1
+for run in "raft, 3 nodes, 2 losses of the leader by kill" "paxos, 3 nodes, 2 losses of the leader by pause"; do
+    says "^$run, network [a-z]+, verdict valid"
+done
+[ "$(grep -cE '^  accepted write +[0-9]+ +[0-9.]+m?s ' "$work/out")" = 4 ] || complain "not four runs with accepted writes"
+expect 2 "$COUP" bench failover -n 3 --trials 1 --faults rate
+refuse 64 "'nobody'" "$COUP" bench failover -a nobody --trials 1
+
+expect 0 "$COUP" bench start -n 3 --rounds 2
+says '^  coup-node +3 processes +RSS +[1-9]'
+says '^  command to first leader +median +[0-9.]+m?s '
+
+expect 0 "$COUP" bench inject --rounds 5
+says '^25 nodes in two halves, 312 links'
+finish

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
-#include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
@@ -14,7 +12,6 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +19,7 @@
 #include "controller/bent_clock.h"
 #include "controller/programs.h"
 #include "controller/sandbox.h"
+#include "nemesis/network/netem_probe.h"
 
 /* Run `attempt` in a child that may enter namespaces; it returns 0 or a positive errno. */
 static int in_child(int (*attempt)(void))
@@ -62,42 +60,6 @@ static int create_tap(void)
         return errno;
     (void)snprintf(request.ifr_name, sizeof request.ifr_name, "probe0");
     return ioctl(tun, TUNSETIFF, &request) == 0 ? 0 : errno;
-}
-
-/* Ask the kernel for a netem qdisc on the loopback of a namespace of our own. */
-static int create_netem(void)
-{
-    struct {
-        struct nlmsghdr head;
-        struct tcmsg tc;
-        struct rtattr kind;
-        char kind_name[8];
-        struct rtattr options;
-        struct tc_netem_qopt netem;
-    } request = {
-        .head = {.nlmsg_len = sizeof request,
-                 .nlmsg_type = RTM_NEWQDISC,
-                 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE},
-        .tc = {.tcm_family = AF_UNSPEC, .tcm_ifindex = 1, .tcm_parent = TC_H_ROOT},
-        .kind = {.rta_len = RTA_LENGTH(sizeof "netem"), .rta_type = TCA_KIND},
-        .kind_name = "netem",
-        .options = {.rta_len = RTA_LENGTH(sizeof request.netem), .rta_type = TCA_OPTIONS},
-        .netem = {.limit = 10},
-    };
-    union {
-        struct nlmsghdr head;
-        char bytes[512];
-    } answer;
-    int rc = enter_namespaces();
-    if (rc)
-        return rc;
-    int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    if (netlink < 0 || send(netlink, &request, sizeof request, 0) < 0 ||
-        recv(netlink, &answer, sizeof answer, 0) < (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr)))
-        return errno ? errno : EPROTO;
-    if (answer.head.nlmsg_type != NLMSG_ERROR)
-        return EPROTO;
-    return -((const struct nlmsgerr *)NLMSG_DATA(&answer.head))->error;
 }
 
 static int raise_priority(void)
@@ -144,20 +106,6 @@ static int probe_priority(struct error *error, const char **ret_fix)
         return 0;
     *ret_fix = "sudo prlimit --nice=40 --pid $$";
     return error_set(error, -rc, "no process of ours may raise its priority: %s", strerror(rc));
-}
-
-static int probe_netem(struct error *error, const char **ret_fix)
-{
-    int rc = in_child(create_netem);
-    if (rc == 0)
-        return 0;
-    struct utsname kernel;
-    char modules[sizeof kernel.release + 16];
-    if (uname(&kernel) == 0 &&
-        snprintf(modules, sizeof modules, "/lib/modules/%s", kernel.release) > 0 &&
-        access(modules, F_OK) == 0)
-        *ret_fix = "sudo modprobe sch_netem";
-    return error_set(error, -rc, "the kernel has no netem qdisc: %s", strerror(rc));
 }
 
 static int probe_fuse(struct error *error, const char **ret_fix)
@@ -208,7 +156,7 @@ const struct probe probes[] = {
     {"tun", "the switch network", true, probe_tun},
     {"programs", "node, resource, client and switch", true, probe_programs},
     {"priority", "a switch that is on time on a busy machine", false, probe_priority},
-    {"netem", "a network of the kernel's own (not used yet)", false, probe_netem},
+    {"netem", "the netem network, which --network auto prefers", false, netem_probe},
     {"libfaketime", "clock-step, clock-rate, clock-strobe", false, probe_faketime},
     {"fuse", "disk faults (not used yet)", false, probe_fuse},
     {"cgroup2", "tighter pauses (not used yet)", false, probe_cgroup},

@@ -185,9 +185,12 @@ static bool may_wait(const struct engine *engine, const struct active *active,
 /* Others cut every link already that the fault would touch. */
 static bool is_masked(const struct engine *engine, const struct injection *injection)
 {
-    for (uint32_t i = 0; i < injection->link_count; i++)
-        if (!link_matrix_get(engine->matrix, injection->links[i].from, injection->links[i].to).cut)
+    for (uint32_t i = 0; i < injection->link_count; i++) {
+        const struct link_change *link = &injection->links[i];
+        struct impairment effective = link_matrix_get(engine->matrix, link->from, link->to);
+        if (!impairment_cuts(&effective))
             return false;
+    }
     return injection->link_count > 0;
 }
 

@@ -6,6 +6,7 @@
 
 enum {
     AT_CUT,
+    AT_CUT_SOFT,
     AT_CUT_DATA,
     AT_LOSS,
     AT_DUPLICATE,
@@ -21,6 +22,8 @@ enum {
 
 const struct option impairment_options[] = {
     [AT_CUT] = {"cut", OPTION_SWITCH, "off", 0, 0, NULL, "nothing passes"},
+    [AT_CUT_SOFT] = {"cut-soft", OPTION_SWITCH, "off", 0, 0, NULL,
+                     "nothing new passes, what is under way arrives"},
     [AT_CUT_DATA] = {"cut-data", OPTION_SWITCH, "off", 0, 0, NULL,
                      "TCP segments with payload are dropped"},
     [AT_LOSS] = {"loss", OPTION_PROBABILITY, "0%", 0, PPM_ONE, NULL, "dropped at random"},
@@ -37,6 +40,7 @@ const struct option impairment_options[] = {
 static void to_values(const struct impairment *impairment, uint64_t value[AT_COUNT])
 {
     value[AT_CUT] = impairment->cut;
+    value[AT_CUT_SOFT] = impairment->cut_soft;
     value[AT_CUT_DATA] = impairment->cut_data;
     value[AT_LOSS] = impairment->loss_ppm;
     value[AT_DUPLICATE] = impairment->duplicate_ppm;
@@ -51,6 +55,7 @@ static struct impairment from_values(const uint64_t *value)
 {
     return (struct impairment){
         .cut = value[AT_CUT] != 0,
+        .cut_soft = value[AT_CUT_SOFT] != 0,
         .cut_data = value[AT_CUT_DATA] != 0,
         .loss_ppm = (uint32_t)value[AT_LOSS],
         .duplicate_ppm = (uint32_t)value[AT_DUPLICATE],
@@ -82,7 +87,7 @@ void impairment_format(const struct impairment *impairment, struct text *out)
 uint32_t impairment_causes(const struct impairment *impairment)
 {
     bool delayed = impairment->delay_ns || impairment->jitter_ns;
-    return (uint32_t)impairment->cut << CAUSE_CUT |
+    return (uint32_t)impairment_cuts(impairment) << CAUSE_CUT |
            (uint32_t)impairment->cut_data << CAUSE_CUT_DATA |
            (uint32_t)(impairment->loss_ppm > 0) << CAUSE_LOSS |
            (uint32_t)(impairment->corrupt_ppm > 0) << CAUSE_CORRUPT |

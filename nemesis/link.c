@@ -71,6 +71,7 @@ struct impairment impairment_merge(struct impairment a, struct impairment b)
 {
     return (struct impairment){
         .cut = a.cut || b.cut,
+        .cut_soft = a.cut_soft || b.cut_soft,
         .cut_data = a.cut_data || b.cut_data,
         .loss_ppm = either_ppm(a.loss_ppm, b.loss_ppm),
         .duplicate_ppm = either_ppm(a.duplicate_ppm, b.duplicate_ppm),
@@ -84,16 +85,22 @@ struct impairment impairment_merge(struct impairment a, struct impairment b)
 
 bool impairment_equal(const struct impairment *a, const struct impairment *b)
 {
-    return a->cut == b->cut && a->cut_data == b->cut_data && a->loss_ppm == b->loss_ppm &&
-           a->duplicate_ppm == b->duplicate_ppm && a->reorder_ppm == b->reorder_ppm &&
-           a->corrupt_ppm == b->corrupt_ppm && a->delay_ns == b->delay_ns &&
-           a->jitter_ns == b->jitter_ns && a->rate_bits_per_s == b->rate_bits_per_s;
+    return a->cut == b->cut && a->cut_soft == b->cut_soft && a->cut_data == b->cut_data &&
+           a->loss_ppm == b->loss_ppm && a->duplicate_ppm == b->duplicate_ppm &&
+           a->reorder_ppm == b->reorder_ppm && a->corrupt_ppm == b->corrupt_ppm &&
+           a->delay_ns == b->delay_ns && a->jitter_ns == b->jitter_ns &&
+           a->rate_bits_per_s == b->rate_bits_per_s;
 }
 
 bool impairment_is_clean(const struct impairment *impairment)
 {
     const struct impairment clean = {0};
     return impairment_equal(impairment, &clean);
+}
+
+bool impairment_cuts(const struct impairment *impairment)
+{
+    return impairment->cut || impairment->cut_soft;
 }
 
 struct link_matrix *link_matrix_new(uint32_t endpoints)

@@ -19,7 +19,8 @@
  * and jitter by sum (up to IMPAIRMENT_DELAY_MAX_NS), rate by minimum of the non-zero. */
 #define IMPAIRMENT_DELAY_MAX_NS (3600 * NS_PER_S)
 struct impairment {
-    bool cut;      /* nothing passes */
+    bool cut;      /* nothing passes, what is under way is dropped too */
+    bool cut_soft; /* nothing new passes, what is under way arrives */
     bool cut_data; /* TCP segments with payload are dropped, bare ACKs and SYNs pass */
     uint32_t loss_ppm;
     uint32_t duplicate_ppm;
@@ -32,6 +33,7 @@ struct impairment {
 struct impairment impairment_merge(struct impairment a, struct impairment b);
 bool impairment_equal(const struct impairment *a, const struct impairment *b);
 bool impairment_is_clean(const struct impairment *impairment);
+bool impairment_cuts(const struct impairment *impairment); /* one way or the other */
 
 /* What a frame that was touched is counted as. */
 enum link_cause {

@@ -1,6 +1,17 @@
 #include "nemesis/shape.h"
 
-static const struct impairment cut = {.cut = true};
+const char *const cut_words[] = {"hard", "soft", NULL};
+
+const struct option cut_options[] = {
+    CUT_OPTION,
+    {.name = NULL},
+};
+
+struct impairment cut_read(const struct option_values *parameters, uint32_t at)
+{
+    bool soft = parameters->at[at] != 0;
+    return (struct impairment){.cut = !soft, .cut_soft = soft};
+}
 
 uint64_t draw_duration(struct random *random, uint64_t low_ns, uint64_t high_ns)
 {
@@ -15,7 +26,7 @@ node_set shape_side(struct random *random, uint32_t nodes, node_set chosen, uint
     return side | nodes_pick_some(random, others, size - nodes_count(side));
 }
 
-void shape_split(struct injection *injection, node_set a, node_set b)
+void shape_split(struct injection *injection, node_set a, node_set b, struct impairment cut)
 {
     for (node_set from = a; from; from &= from - 1)
         for (node_set to = b; to; to &= to - 1) {
@@ -61,7 +72,8 @@ static void impair_nodes(const struct scope *scope, uint32_t nodes, node_set cho
                 injection_link(out, from, to, scope->impairment);
 }
 
-void shape_isolate(struct injection *injection, node_set alone, uint32_t nodes)
+void shape_isolate(struct injection *injection, node_set alone, uint32_t nodes,
+                   struct impairment cut)
 {
     const struct scope scope = {SCOPE_NODE, SCOPE_BOTH, cut};
     impair_nodes(&scope, nodes, alone, injection);
@@ -116,16 +128,8 @@ bool scope_start(const struct scope *scope, const struct cluster_view *view, nod
 
 /* ---- one way ---- */
 
-static const char *const one_way_links[] = {"node", "one", NULL};
-static const char *const one_way_directions[] = {"out", "in", NULL};
-
-const struct option one_way_options[] = {
-    {"links", OPTION_WORD, "node", 0, 0, one_way_links,
-     "between the chosen nodes and all others, or a single link"},
-    {"direction", OPTION_WORD, "out", 0, 0, one_way_directions,
-     "the chosen nodes are not heard, or do not hear"},
-    {.name = NULL},
-};
+const char *const one_way_links_words[] = {"node", "one", NULL};
+const char *const one_way_direction_words[] = {"out", "in", NULL};
 
 void one_way_plan(struct random *random, const struct fault_scale *scale,
                   struct option_values *parameters)

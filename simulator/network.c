@@ -103,7 +103,7 @@ static uint64_t extra_delay(const struct impairment *impairment, uint64_t packet
 static bool lost(struct sim_link *link, uint64_t packet)
 {
     const struct impairment *impairment = &link->impairment;
-    if (impairment->cut)
+    if (impairment_cuts(impairment))
         link->touched[CAUSE_CUT]++;
     else if (impairment->cut_data) /* a message always has data */
         link->touched[CAUSE_CUT_DATA]++;

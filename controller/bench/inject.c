@@ -98,7 +98,7 @@ static int measure(struct bench *bench, uint64_t rounds, struct samples *samples
         struct injection halves = {0};
         node_set all = nodes_all(bench->nodes);
         node_set side = shape_side(&random, bench->nodes, all, bench->nodes / 2);
-        shape_split(&halves, side, all & ~side);
+        shape_split(&halves, side, all & ~side, (struct impairment){.cut = true});
         uint64_t begin_ns = clock_true_ns();
         rc = apply(bench, &halves, 2 * round + 1, error);
         samples->answer_ns[round] = bench->answer_ns - begin_ns;

@@ -14,13 +14,12 @@ static bool start(const struct cluster_view *view, node_set chosen,
                   const struct option_values *parameters, struct random *random,
                   struct injection *out, const char **ret_why)
 {
-    (void)parameters;
     (void)ret_why;
     node_set bridge = node_bit(pick_bridge(view, chosen, random));
     node_set rest = nodes_all(view->nodes) & ~bridge;
     node_set side = nodes_pick_some(random, rest, nodes_count(rest) / 2);
     out->targets = bridge;
-    shape_split(out, side, rest & ~side);
+    shape_split(out, side, rest & ~side, cut_read(parameters, 0));
     return true;
 }
 
@@ -33,5 +32,6 @@ const struct fault fault_bridge = {
     .nodes_min = 3,
     .targets = targets,
     .target_count = sizeof targets / sizeof targets[0],
+    .parameters = cut_options,
     .start = start,
 };

@@ -4,6 +4,7 @@
 static const struct option options[] = {
     {"period", OPTION_DURATION, "200ms", 2 * NS_PER_MS, 3600 * NS_PER_S, NULL,
      "half of it cut, half of it whole"},
+    CUT_OPTION,
     {.name = NULL},
 };
 
@@ -23,7 +24,7 @@ static bool start(const struct cluster_view *view, node_set chosen,
     (void)ret_why;
     out->targets = chosen;
     out->flap_ns = parameters->at[0] / 2;
-    shape_isolate(out, chosen, view->nodes);
+    shape_isolate(out, chosen, view->nodes, cut_read(parameters, 1));
     return true;
 }
 

@@ -5,11 +5,10 @@ static bool start(const struct cluster_view *view, node_set chosen,
                   const struct option_values *parameters, struct random *random,
                   struct injection *out, const char **ret_why)
 {
-    (void)parameters;
     (void)random;
     (void)ret_why;
     out->targets = chosen;
-    shape_isolate(out, chosen, view->nodes);
+    shape_isolate(out, chosen, view->nodes, cut_read(parameters, 0));
     return true;
 }
 
@@ -22,5 +21,6 @@ const struct fault fault_isolate_one = {
     .nodes_min = 2,
     .targets = targets,
     .target_count = sizeof targets / sizeof targets[0],
+    .parameters = cut_options,
     .start = start,
 };

@@ -22,9 +22,8 @@ static bool start(const struct cluster_view *view, node_set chosen,
                   struct injection *out, const char **ret_why)
 {
     uint32_t ring[NODES_MAX], nodes = view->nodes;
-    const struct impairment cut = {.cut = true};
+    const struct impairment cut = cut_read(parameters, 0);
     (void)chosen;
-    (void)parameters;
     (void)ret_why;
     for (uint32_t i = 0; i < nodes; i++)
         ring[i] = i + 1;
@@ -46,5 +45,6 @@ const struct fault fault_majorities_ring = {
     .nodes_min = 3,
     .targets = targets,
     .target_count = sizeof targets / sizeof targets[0],
+    .parameters = cut_options,
     .start = start,
 };

@@ -5,10 +5,9 @@ static bool start(const struct cluster_view *view, node_set chosen,
                   const struct option_values *parameters, struct random *random,
                   struct injection *out, const char **ret_why)
 {
-    (void)parameters;
     (void)ret_why;
     out->targets = shape_side(random, view->nodes, chosen, view->nodes / 3);
-    shape_split(out, out->targets, nodes_all(view->nodes) & ~out->targets);
+    shape_split(out, out->targets, nodes_all(view->nodes) & ~out->targets, cut_read(parameters, 0));
     return true;
 }
 
@@ -21,5 +20,6 @@ const struct fault fault_minority_third = {
     .nodes_min = 3,
     .targets = targets,
     .target_count = sizeof targets / sizeof targets[0],
+    .parameters = cut_options,
     .start = start,
 };

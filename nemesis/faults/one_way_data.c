@@ -2,6 +2,11 @@
  * leader that sends but cannot hear, or hears but is not heard. */
 #include "nemesis/shape.h"
 
+static const struct option options[] = {
+    ONE_WAY_OPTIONS,
+    {.name = NULL},
+};
+
 static bool start(const struct cluster_view *view, node_set chosen,
                   const struct option_values *parameters, struct random *random,
                   struct injection *out, const char **ret_why)
@@ -19,7 +24,7 @@ const struct fault fault_one_way_data = {
     .nodes_min = 2,
     .targets = targets,
     .target_count = sizeof targets / sizeof targets[0],
-    .parameters = one_way_options,
+    .parameters = options,
     .plan = one_way_plan,
     .start = start,
 };

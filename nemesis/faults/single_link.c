@@ -6,8 +6,7 @@ static bool start(const struct cluster_view *view, node_set chosen,
                   const struct option_values *parameters, struct random *random,
                   struct injection *out, const char **ret_why)
 {
-    const struct scope scope = {SCOPE_ONE, SCOPE_BOTH, {.cut = true}};
-    (void)parameters;
+    const struct scope scope = {SCOPE_ONE, SCOPE_BOTH, cut_read(parameters, 0)};
     return scope_start(&scope, view, chosen, random, out, ret_why);
 }
 
@@ -20,5 +19,6 @@ const struct fault fault_single_link = {
     .nodes_min = 2,
     .targets = targets,
     .target_count = sizeof targets / sizeof targets[0],
+    .parameters = cut_options,
     .start = start,
 };

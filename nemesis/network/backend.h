@@ -21,6 +21,7 @@ struct network_config {
     uint32_t endpoint_count;
     uint32_t prefix_bits;
     uint64_t seed;
+    bool tcp_as_kernel;         /* TCP is left as it is, not told to forget dead peers fast */
     const char *program_folder; /* where coup-switch lies */
     const char *log_path;       /* stderr of helpers */
     uint64_t origin_ns;         /* true monotonic time of the run's start */
@@ -66,7 +67,8 @@ struct network_backend {
     void (*close)(struct network *network);
 };
 
-#define COUP_NETWORKS(X) X(switch)
+/* In the order in which `--network auto` tries them. */
+#define COUP_NETWORKS(X) X(netem) X(switch)
 
 extern const struct network_backend *const network_backends[]; /* NULL-terminated */
 const struct network_backend *network_find(const char *name);

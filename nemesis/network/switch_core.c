@@ -282,7 +282,7 @@ static bool passes(struct link *link, struct copy *copy)
 {
     const struct impairment *impairment = &link->impairment;
     copy->data = ethernet_carries_data(copy->frame, copy->length);
-    if (impairment->cut)
+    if (impairment_cuts(impairment))
         link->touched[CAUSE_CUT]++;
     else if (impairment->cut_data && copy->data)
         link->touched[CAUSE_CUT_DATA]++;

@@ -7,7 +7,6 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <net/if_arp.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,29 +15,9 @@
 #include <unistd.h>
 
 #include "nemesis/network/ethernet.h"
+#include "nemesis/network/namespace.h"
 
 #define TUN_PATH "/dev/net/tun"
-
-/* How a node must treat TCP so that a healed network is used again at once (docs/faults.md): give
- * up connecting and resending soon, resend early, never back off for long. `optional` settings came
- * with later kernels. */
-static const struct {
-    const char *path, *value;
-    bool optional;
-} profile[] = {
-    {"/proc/sys/net/ipv6/conf/all/disable_ipv6", "1", true}, /* no chatter of its own */
-    {"/proc/sys/net/ipv6/conf/default/disable_ipv6", "1", true},
-    {"/proc/sys/net/ipv4/tcp_syn_retries", "1", false},
-    {"/proc/sys/net/ipv4/tcp_retries2", "2", false},
-    {"/proc/sys/net/ipv4/tcp_keepalive_time", "1", false},
-    {"/proc/sys/net/ipv4/tcp_keepalive_intvl", "1", false},
-    {"/proc/sys/net/ipv4/tcp_keepalive_probes", "3", false},
-    {"/proc/sys/net/ipv4/tcp_congestion_control", "reno", false},
-    {"/proc/sys/net/ipv4/tcp_rto_max_ms", "1000", true},
-};
-
-#define RTO_MIN_PATH "/proc/sys/net/ipv4/tcp_rto_min_us"
-#define RTO_MIN_MS 20
 
 static int open_tun(struct error *error)
 {
@@ -138,17 +117,6 @@ static int add_neighbours(int sock, const struct network_config *config, uint32_
     return 0;
 }
 
-static int write_setting(const char *path, const char *value)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    ssize_t written = write(fd, value, strlen(value));
-    int code = written < 0 ? errno : 0;
-    (void)close(fd); /* a setting takes effect with the write */
-    return -code;
-}
-
 /* Earlier kernels know the shortest resend time as a metric of the route only. */
 static int set_route_rto_min(const struct endpoint *endpoint, uint32_t prefix_bits)
 {
@@ -184,7 +152,7 @@ static int set_route_rto_min(const struct endpoint *endpoint, uint32_t prefix_bi
         .lock_head = {RTA_LENGTH(4), RTAX_LOCK},
         .lock = 1u << RTAX_RTO_MIN,
         .rto_head = {RTA_LENGTH(4), RTAX_RTO_MIN},
-        .rto = RTO_MIN_MS,
+        .rto = NAMESPACE_RTO_MIN_MS,
     };
     struct {
         struct nlmsghdr head;
@@ -200,23 +168,10 @@ static int set_route_rto_min(const struct endpoint *endpoint, uint32_t prefix_bi
     return asked ? reply.answer.error : -EIO;
 }
 
-/* The last of the settings that should have taken and did not, or NULL. */
-static const char *apply_profile(void)
-{
-    const char *missing = NULL;
-    for (size_t i = 0; i < sizeof profile / sizeof profile[0]; i++) {
-        int rc = write_setting(profile[i].path, profile[i].value);
-        if (rc < 0 && !profile[i].optional)
-            missing = profile[i].path;
-    }
-    return missing;
-}
-
+/* False: TCP will take longer to resend. */
 static bool set_rto_min(const struct network_config *config, uint32_t index)
 {
-    char microseconds[16];
-    (void)snprintf(microseconds, sizeof microseconds, "%d", RTO_MIN_MS * 1000);
-    return write_setting(RTO_MIN_PATH, microseconds) == 0 ||
+    return config->tcp_as_kernel || namespace_rto_min() ||
            set_route_rto_min(&config->endpoints[index], config->prefix_bits) == 0;
 }
 
@@ -238,9 +193,15 @@ static int configure(const struct network_config *config, uint32_t index, struct
     return rc;
 }
 
-static int create(const struct network_config *config, uint32_t index, int *ret_fd,
-                  const char **ret_warning, struct error *error)
+struct creation {
+    const struct network_config *config;
+    int fd;
+    const char *warning;
+};
+
+static int create(void *context, uint32_t index, struct error *error)
 {
+    struct creation *creation = context;
     struct ifreq request = request_for(TAP_INTERFACE);
     int fd = open_tun(error);
     if (fd < 0)
@@ -251,40 +212,30 @@ static int create(const struct network_config *config, uint32_t index, int *ret_
      * it out alone, when its descriptor is closed, takes some 20 ms each. A kernel that refuses is
      * slower, no more. */
     (void)ioctl(fd, TUNSETPERSIST, 1L);
-    const char *missing = apply_profile(); /* IPv6 off before the interface comes up and greets */
+    namespace_prepare(creation->config, &creation->warning);
     if (rc == 0)
-        rc = configure(config, index, error);
+        rc = configure(creation->config, index, error);
     if (rc < 0) {
         (void)close(fd);
         return rc;
     }
-    *ret_warning = set_rto_min(config, index) ? missing : RTO_MIN_PATH;
-    *ret_fd = fd;
+    if (!set_rto_min(creation->config, index))
+        creation->warning = "the shortest time to resend";
+    creation->fd = fd;
     return 0;
 }
-
-/* ---- there and back ---- */
 
 int tap_open(const struct network_config *config, uint32_t index, int *ret_fd,
              const char **ret_warning, struct error *error)
 {
-    int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-    if (home < 0)
-        return error_set(error, -errno, "open /proc/self/ns/net: %s", strerror(errno));
-    int rc = 0;
-    if (setns(config->endpoints[index].netns, CLONE_NEWNET) < 0)
-        rc = error_set(error, -errno, "enter the network namespace: %s", strerror(errno));
-    if (rc == 0) {
-        rc = create(config, index, ret_fd, ret_warning, error);
-        if (setns(home, CLONE_NEWNET) < 0 && rc == 0) {
-            (void)close(*ret_fd);
-            rc = error_set(error, -errno, "leave the network namespace: %s", strerror(errno));
-        }
-    }
-    (void)close(home);
+    struct creation creation = {.config = config, .fd = -1};
+    int rc = namespace_run(config, index, create, &creation, error);
     if (rc < 0) {
-        char name[PROCESS_NAME_MAX];
-        error_prefix(error, "network of %s", process_name(config->endpoints[index].process, name));
+        if (creation.fd >= 0)
+            (void)close(creation.fd); /* there is no way back to the namespace we came from */
+        return rc;
     }
-    return rc;
+    *ret_fd = creation.fd;
+    *ret_warning = creation.warning;
+    return 0;
 }

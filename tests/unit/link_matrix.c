@@ -110,6 +110,7 @@ static struct impairment random_impairment(struct random *random)
 {
     return (struct impairment){
         .cut = random_chance(random, 300000),
+        .cut_soft = random_chance(random, 300000),
         .cut_data = random_chance(random, 300000),
         .loss_ppm = (uint32_t)random_below(random, 1000001),
         .duplicate_ppm = (uint32_t)random_below(random, 3) * 500000,
@@ -215,6 +216,7 @@ static void test_text_examples(void **state)
     } examples[] = {
         {"", {0}},
         {"cut", {.cut = true}},
+        {"cut-soft", {.cut_soft = true}},
         {"cut-data", {.cut_data = true}},
         {"loss=20%,delay=50ms", {.loss_ppm = 200000, .delay_ns = 50000000}},
         {"cut,loss=0.0001%,rate=9600bit", {.cut = true, .loss_ppm = 1, .rate_bits_per_s = 9600}},
@@ -264,7 +266,7 @@ static void test_text_refusals(void **state)
         {"loss=120%", "probability"},
         {"loss=1%,loss=2%", "named twice"},
         {"cut,cut", "named twice"},
-        {"slow=1", "allowed: cut, cut-data"},
+        {"slow=1", "allowed: cut, cut-soft, cut-data"},
         {"delay=2h", "between 0 and 1h"},
         {"delay=5", "accepted"},
         {"loss=1%,", "comma"},

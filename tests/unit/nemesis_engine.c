@@ -483,8 +483,9 @@ static void test_waits_until_the_heal(void **state)
     run_to(fake, 1000);
     assert_events(fake, "");
     heal(fake);
-    assert_events(fake, "1000ms fault 1 isolate-leader [skipped] [on=leader] [the faults phase was "
-                        "over before it began: no leader is known]\n");
+    assert_events(
+        fake, "1000ms fault 1 isolate-leader [skipped] [on=leader,cut=hard] [the faults phase was "
+              "over before it began: no leader is known]\n");
     assert_nothing_left(fake);
     fake_free(fake);
 }

@@ -53,7 +53,7 @@ static struct injection started(const char *name, const char *parameters, node_s
     return injection;
 }
 
-/* A row per sender, a column per receiver: x cut, d cut-data, o impaired otherwise. */
+/* A row per sender, a column per receiver: x cut, s cut-soft, d cut-data, o impaired otherwise. */
 static const char *picture(const struct injection *injection, uint32_t nodes, struct text *out)
 {
     char cell[NODES_MAX][NODES_MAX];
@@ -62,6 +62,7 @@ static const char *picture(const struct injection *injection, uint32_t nodes, st
         const struct link_change *link = &injection->links[i];
         assert_int_equal(cell[link->from][link->to], '.'); /* no link is given twice */
         cell[link->from][link->to] = link->impairment.cut        ? 'x'
+                                     : link->impairment.cut_soft ? 's'
                                      : link->impairment.cut_data ? 'd'
                                                                  : 'o';
     }
@@ -85,6 +86,7 @@ static void test_golden_pictures(void **state)
         {{"isolate-one", NULL, 1 << 4, 1}, 5, 2, "-...x .-..x ..-.x ...-x xxxx-"},
         {{"halves", NULL, 0x11, 1}, 5, 2, "-xxx. x-..x x.-.x x..-x .xxx-"},
         {{"halves", NULL, 0x3, 1}, 4, 2, "-.xx .-xx xx-. xx.-"},
+        {{"halves", "cut=soft", 0x3, 1}, 4, 2, "-.ss .-ss ss-. ss.-"},
         {{"minority-third", NULL, 0x4, 1}, 5, 2, "-.x.. .-x.. xx-xx ..x-. ..x.-"},
         {{"single-link", NULL, 0x9, 1}, 4, 0, "-..x .-.. ..-. x..-"},
         {{"one-way", "links=node,direction=out", 0x2, 1}, 4, 2, "-... x-xx ..-. ...-"},

@@ -279,6 +279,20 @@ static void test_a_cut_is_hard(void **state)
     sink_free(sink);
 }
 
+static void test_a_soft_cut_drains(void **state)
+{
+    (void)state;
+    struct sink *sink = sink_new(1);
+    impair(sink, 0, 1, "delay=50ms");
+    pour(sink, 30, 0);
+    impair(sink, 0, 1, "cut-soft");
+    pour(sink, 20, 0);
+    drain(sink);
+    assert_int_equal(sink->count[1], 30); /* what was under way, and nothing new */
+    assert_int_equal(touched(sink, 0, 1, "cut-soft"), 20);
+    sink_free(sink);
+}
+
 static void test_shares(void **state)
 {
     (void)state;
@@ -465,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_cut_is_one_way),
         cmocka_unit_test(test_cut_data_lets_acknowledgements_pass),
         cmocka_unit_test(test_a_cut_is_hard),
+        cmocka_unit_test(test_a_soft_cut_drains),
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_delay_is_exact),
         cmocka_unit_test(test_order),

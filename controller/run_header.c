@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "controller/version.h"
 #include "nemesis/network/backend.h"
 #include "nodes/clock.h"
@@ -90,6 +91,9 @@ void run_header(const struct run_config *config, const struct header_facts *fact
         .faults = taken(&kinds),
         .fault_every_ns = config->fault_every_ns,
         .duration_ns = config->duration_ns,
+        .client_pause_ns = NS_PER_S / (config->rate ? config->rate : 1),
+        .traced = config->trace,
+        .physics = must_copy(""),
         .knobs = config->elector.knobs,
         .host = host_line(),
     };

@@ -18,35 +18,39 @@ struct key {
     size_t offset;
     size_t count_offset; /* KEY_LIST */
     uint32_t max;        /* KEY_SMALL: what checks may size their memory by */
+    bool optional;       /* zero or empty where it is missing */
 };
 
 #define MEMBER(name) offsetof(struct history_header, name)
 
 /* In the order in which they are written. */
 static const struct key keys[] = {
-    {"format", KEY_FORMAT, MEMBER(format), 0, 0},
-    {"version", KEY_TEXT, MEMBER(version), 0, 0},
-    {"command", KEY_TEXT, MEMBER(command), 0, 0},
-    {"world", KEY_TEXT, MEMBER(world), 0, 0},
-    {"run", KEY_LARGE, MEMBER(run), 0, 0},
-    {"seed", KEY_LARGE, MEMBER(seed), 0, 0},
-    {"started_unix_ns", KEY_LARGE, MEMBER(started_unix_ns), 0, 0},
-    {"algorithm", KEY_TEXT, MEMBER(algorithm), 0, 0},
-    {"options", KEY_TEXT, MEMBER(options), 0, 0},
-    {"traits", KEY_TRAITS, MEMBER(traits), 0, 0},
-    {"nodes", KEY_SMALL, MEMBER(nodes), 0, SIMULATED_NODES_MAX},
-    {"witnesses", KEY_SMALL, MEMBER(witnesses), 0, SIMULATED_NODES_MAX},
-    {"clients", KEY_SMALL, MEMBER(clients), 0, SIMULATED_NODES_MAX},
-    {"network", KEY_TEXT, MEMBER(network), 0, 0},
-    {"resource", KEY_TEXT, MEMBER(resource), 0, 0},
-    {"faults", KEY_TEXT, MEMBER(faults), 0, 0},
-    {"fault_every_ns", KEY_LARGE, MEMBER(fault_every_ns), 0, 0},
-    {"duration_ns", KEY_LARGE, MEMBER(duration_ns), 0, 0},
-    {"knobs", KEY_KNOBS, MEMBER(knobs), 0, 0},
-    {"schedule", KEY_LIST, MEMBER(schedule), MEMBER(schedule_count), 0},
-    {"capabilities", KEY_LIST, MEMBER(capabilities), MEMBER(capability_count), 0},
-    {"host", KEY_TEXT, MEMBER(host), 0, 0},
-    {"clock_uncertainty_ns", KEY_LARGE, MEMBER(clock_uncertainty_ns), 0, 0},
+    {"format", KEY_FORMAT, MEMBER(format), 0, 0, false},
+    {"version", KEY_TEXT, MEMBER(version), 0, 0, false},
+    {"command", KEY_TEXT, MEMBER(command), 0, 0, false},
+    {"world", KEY_TEXT, MEMBER(world), 0, 0, false},
+    {"run", KEY_LARGE, MEMBER(run), 0, 0, false},
+    {"seed", KEY_LARGE, MEMBER(seed), 0, 0, false},
+    {"started_unix_ns", KEY_LARGE, MEMBER(started_unix_ns), 0, 0, false},
+    {"algorithm", KEY_TEXT, MEMBER(algorithm), 0, 0, false},
+    {"options", KEY_TEXT, MEMBER(options), 0, 0, false},
+    {"traits", KEY_TRAITS, MEMBER(traits), 0, 0, false},
+    {"nodes", KEY_SMALL, MEMBER(nodes), 0, SIMULATED_NODES_MAX, false},
+    {"witnesses", KEY_SMALL, MEMBER(witnesses), 0, SIMULATED_NODES_MAX, false},
+    {"clients", KEY_SMALL, MEMBER(clients), 0, SIMULATED_NODES_MAX, false},
+    {"network", KEY_TEXT, MEMBER(network), 0, 0, false},
+    {"resource", KEY_TEXT, MEMBER(resource), 0, 0, false},
+    {"faults", KEY_TEXT, MEMBER(faults), 0, 0, false},
+    {"fault_every_ns", KEY_LARGE, MEMBER(fault_every_ns), 0, 0, false},
+    {"duration_ns", KEY_LARGE, MEMBER(duration_ns), 0, 0, false},
+    {"client_pause_ns", KEY_LARGE, MEMBER(client_pause_ns), 0, 0, true},
+    {"traced", KEY_SMALL, MEMBER(traced), 0, 1, true},
+    {"physics", KEY_TEXT, MEMBER(physics), 0, 0, true},
+    {"knobs", KEY_KNOBS, MEMBER(knobs), 0, 0, false},
+    {"schedule", KEY_LIST, MEMBER(schedule), MEMBER(schedule_count), 0, false},
+    {"capabilities", KEY_LIST, MEMBER(capabilities), MEMBER(capability_count), 0, false},
+    {"host", KEY_TEXT, MEMBER(host), 0, 0, false},
+    {"clock_uncertainty_ns", KEY_LARGE, MEMBER(clock_uncertainty_ns), 0, 0, false},
 };
 
 #define KEY_COUNT (sizeof keys / sizeof keys[0])
@@ -141,10 +145,27 @@ static void add_value(const struct history_header *header, const struct key *key
     }
 }
 
+/* An optional key that says nothing is left out, so that older files survive a round trip. */
+static bool is_silent(const struct history_header *header, const struct key *key)
+{
+    const void *at = member_of(header, key->offset);
+    const char *text;
+    if (!key->optional)
+        return false;
+    switch (key->kind) {
+    case KEY_TEXT: text = *(char *const *)at; return !text || !*text;
+    case KEY_SMALL: return *(const uint32_t *)at == 0;
+    case KEY_LARGE: return *(const uint64_t *)at == 0;
+    default: return false;
+    }
+}
+
 void header_to_json(const struct history_header *header, struct text *out)
 {
     text_add(out, "{");
     for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (is_silent(header, &keys[i]))
+            continue;
         text_add(out, "%s\"%s\":", i ? "," : "", keys[i].name);
         add_value(header, &keys[i], out);
     }
@@ -277,6 +298,11 @@ static int read_keys(const json_t *root, struct history_header *header, struct e
 {
     for (size_t i = 0; i < KEY_COUNT; i++) {
         json_t *value = json_object_get(root, keys[i].name);
+        if (!value && keys[i].optional) {
+            if (keys[i].kind == KEY_TEXT)
+                *(char **)member(header, keys[i].offset) = must_copy("");
+            continue;
+        }
         if (!value)
             return error_usage(error, "key '%s' is missing", keys[i].name);
         int rc = read_value(value, &keys[i], header, error);

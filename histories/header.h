@@ -51,6 +51,9 @@ struct history_header {
     char *faults;   /* requested kinds, "kill,pause", "" for none */
     uint64_t fault_every_ns;
     uint64_t duration_ns;
+    uint64_t client_pause_ns; /* mean distance between operations of one client; 0: not known */
+    uint32_t traced;          /* 1: every election message is recorded */
+    char *physics;            /* of a simulated run, as for --physics; else "" */
     struct knobs knobs;
     char **schedule; /* planned faults, one line each (nemesis/plan.h), schedule_count */
     uint32_t schedule_count;

@@ -45,10 +45,9 @@ static char *formatted_faults(const struct sim_config *config)
     return copy;
 }
 
-static char *formatted_host(const struct sim_config *config)
+static char *formatted_physics(const struct sim_config *config)
 {
     struct text text = {0};
-    text_add(&text, "physics ");
     physics_format(&config->physics, false, &text);
     char *copy = must_copy(text_string(&text));
     text_release(&text);
@@ -89,8 +88,11 @@ static void fill_header(const struct sim_config *config, const struct schedule *
         .faults = formatted_faults(config),
         .fault_every_ns = config->fault_every_ns,
         .duration_ns = config->duration_ns,
+        .client_pause_ns = config->client_pause_ns,
+        .traced = config->trace,
+        .physics = formatted_physics(config),
         .knobs = config->elector.knobs,
-        .host = formatted_host(config),
+        .host = must_copy(""),
     };
     if (config->record == SIM_KEEP)
         format_schedule(schedule, out);

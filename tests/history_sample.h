@@ -14,6 +14,7 @@ static inline struct history_header sample_header(void)
     static char version[] = "0.1.0 (abc123)", command[] = "coup run -a raft -n 5 --note 'a \"b\"'";
     static char world[] = "real", algorithm[] = "raft", options[] = "prevote=on,checkquorum=off";
     static char network[] = "switch", resource[] = "fenced", faults[] = "kill,pause";
+    static char physics[] = "drift=1%";
     static char host[] = "Linux 6.1, 2 cores, 8 GiB \xc3\xa4";
     static char first[] = "at=1s fault=kill on=leader for=500ms", second[] = "at=2s fault=pause";
     static char able[] = "kill: available", unable[] = "clock: no libfaketime";
@@ -36,6 +37,9 @@ static inline struct history_header sample_header(void)
         .faults = faults,
         .fault_every_ns = 3000000000,
         .duration_ns = 30000000000,
+        .client_pause_ns = 20000000,
+        .traced = 1,
+        .physics = physics,
         .schedule = schedule,
         .schedule_count = 2,
         .capabilities = capabilities,

@@ -33,6 +33,9 @@ static const char *const keys[] = {
     "clock_uncertainty_ns",
 };
 
+/* May be missing: zero or empty then, and not written again. */
+static const char *const optional[] = {"client_pause_ns", "traced", "physics"};
+
 /* What reading says: "good" or the error. */
 static const char *outcome(const char *json, struct error *error)
 {
@@ -124,6 +127,27 @@ static void test_a_missing_key_is_named(void **state)
         char *json = bent(keys[i], NULL);
         (void)snprintf(want, sizeof want, "key '%s' is missing", keys[i]);
         assert_string_equal(outcome(json, &error), want);
+        free(json);
+    }
+}
+
+static void test_an_optional_key_may_be_missing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof optional / sizeof optional[0]; i++) {
+        struct history_header header;
+        struct text again = {0};
+        struct error error;
+        char *json = bent(optional[i], NULL);
+        assert_int_equal(header_from_json(json, strlen(json), &header, NULL), 0);
+        assert_non_null(header.physics);
+        header_to_json(&header, &again);
+        assert_null(strstr(text_string(&again), optional[i]));
+        header_release(&header);
+        text_release(&again);
+        free(json);
+        json = bent(optional[i], "true");
+        assert_string_not_equal(outcome(json, &error), "good");
         free(json);
     }
 }
@@ -224,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_an_empty_header_is_a_header),
         cmocka_unit_test(test_a_missing_key_is_named),
+        cmocka_unit_test(test_an_optional_key_may_be_missing),
         cmocka_unit_test(test_a_wrongly_typed_key_is_named),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_absent_knobs_have_their_defaults),

@@ -1,0 +1,124 @@
+#include "controller/recorded.h"
+
+#include <string.h>
+
+#include "base/units.h"
+
+#define DEFAULT_PAUSE_NS (100 * NS_PER_MS) /* of clients, where a header does not tell */
+
+static int read_algorithm(struct recorded *recorded, struct error *error)
+{
+    const struct history_header *header = recorded->header;
+    struct text text = {0};
+    recorded->elector.nodes = header->nodes;
+    recorded->elector.witnesses = header->witnesses;
+    recorded->elector.knobs = header->knobs;
+    text_add(&text, "%s%s%s", header->algorithm, *header->options ? ":" : "", header->options);
+    int rc = algorithm_parse(text_string(&text), &recorded->algorithm, &recorded->elector, error);
+    if (rc == 0 && recorded->algorithm->validate)
+        rc = recorded->algorithm->validate(&recorded->elector, error);
+    text_release(&text);
+    return rc;
+}
+
+static int read_schedule(struct recorded *recorded, struct error *error)
+{
+    const struct history_header *header = recorded->header;
+    for (uint32_t i = 0; i < header->schedule_count; i++) {
+        struct scheduled_fault scheduled;
+        int rc = scheduled_fault_parse(header->schedule[i], header->nodes, &scheduled, error);
+        if (rc < 0) {
+            error_prefix(error, "fault %u of the schedule", i + 1);
+            return rc;
+        }
+        schedule_add(&recorded->schedule, &scheduled);
+    }
+    return 0;
+}
+
+static int check_sizes(const struct history_header *header, struct error *error)
+{
+    if (header->nodes == 0)
+        return error_usage(error, "it has no nodes: it was not made by a run of coup");
+    if (header->witnesses >= header->nodes)
+        return error_usage(error, "all of its nodes are witnesses");
+    if (header->duration_ns == 0)
+        return error_usage(error, "its faults phase has no length");
+    return 0;
+}
+
+int recorded_open(const struct history_header *header, struct recorded *out, struct error *error)
+{
+    *out = (struct recorded){.header = header,
+                             .simulated = slice_equals(slice_of(header->world), "sim")};
+    int rc = check_sizes(header, error);
+    if (rc == 0)
+        rc = read_algorithm(out, error);
+    if (rc == 0 && *header->faults)
+        rc = faults_parse(header->faults, out->faults, &out->fault_count, error);
+    if (rc == 0)
+        rc = read_schedule(out, error);
+    if (rc < 0)
+        recorded_release(out);
+    return rc;
+}
+
+void recorded_release(struct recorded *recorded)
+{
+    schedule_release(&recorded->schedule);
+}
+
+static uint64_t pause_of(const struct recorded *recorded)
+{
+    uint64_t pause_ns = recorded->header->client_pause_ns;
+    return pause_ns ? pause_ns : DEFAULT_PAUSE_NS;
+}
+
+static bool is_fenced(const struct recorded *recorded)
+{
+    return !slice_equals(slice_of(recorded->header->resource), "unfenced");
+}
+
+void recorded_as_real(const struct recorded *recorded, struct run_config *out)
+{
+    uint64_t rate = NS_PER_S / pause_of(recorded);
+    *out = (struct run_config){
+        .algorithm = recorded->algorithm,
+        .elector = recorded->elector,
+        .seed = recorded->header->seed,
+        .duration_ns = recorded->header->duration_ns,
+        .fault_count = recorded->fault_count,
+        .fault_every_ns = recorded->header->fault_every_ns,
+        .schedule = &recorded->schedule,
+        .fenced = is_fenced(recorded),
+        .clients = recorded->header->clients,
+        .rate = rate ? rate : 1,
+        .trace = recorded->header->traced,
+        .command = recorded->header->command,
+    };
+    memcpy(out->faults, recorded->faults, sizeof out->faults);
+}
+
+int recorded_as_simulated(const struct recorded *recorded, struct sim_config *out,
+                          struct error *error)
+{
+    *out = (struct sim_config){
+        .algorithm = recorded->algorithm,
+        .elector = recorded->elector,
+        .seed = recorded->header->seed,
+        .clients = recorded->header->clients,
+        .client_pause_ns = pause_of(recorded),
+        .fenced = is_fenced(recorded),
+        .kind_count = recorded->fault_count,
+        .fault_every_ns = recorded->header->fault_every_ns,
+        .duration_ns = recorded->header->duration_ns,
+        .schedule = &recorded->schedule,
+        .record = SIM_KEEP,
+        .trace = recorded->header->traced,
+        .command = recorded->header->command,
+        .version = recorded->header->version,
+    };
+    memcpy(out->kinds, recorded->faults, sizeof out->kinds);
+    physics_defaults(&out->physics);
+    return physics_parse(recorded->header->physics, &out->physics, error);
+}

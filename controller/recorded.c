@@ -42,6 +42,8 @@ static int check_sizes(const struct history_header *header, struct error *error)
         return error_usage(error, "it has no nodes: it was not made by a run of coup");
     if (header->witnesses >= header->nodes)
         return error_usage(error, "all of its nodes are witnesses");
+    if (header->schedule_count && header->nodes > NODES_MAX)
+        return error_usage(error, "%u nodes: faults are for at most %u", header->nodes, NODES_MAX);
     if (header->duration_ns == 0)
         return error_usage(error, "its faults phase has no length");
     return 0;
@@ -61,6 +63,45 @@ int recorded_open(const struct history_header *header, struct recorded *out, str
     if (rc < 0)
         recorded_release(out);
     return rc;
+}
+
+/* The nodes of "on=n1+n2,loss=20%". */
+static bool read_targets(struct slice parameters, uint32_t nodes, struct target *out)
+{
+    static const char word[] = "on=";
+    if (parameters.length < sizeof word || memcmp(parameters.at, word, sizeof word - 1) != 0)
+        return false;
+    const char *at = parameters.at + sizeof word - 1;
+    size_t left = parameters.length - (sizeof word - 1);
+    const char *comma = memchr(at, ',', left);
+    struct slice text = {at, comma ? (size_t)(comma - at) : left};
+    return target_parse(text, nodes, out, NULL) == 0;
+}
+
+void recorded_event(struct recorded *recorded, const struct event *event)
+{
+    if (event->f == F_PHASE && slice_equals(event_text(event, FIELD_NAME), "faults"))
+        recorded->faults_ns = event->time_ns;
+    uint64_t id = event_number(event, FIELD_ID), begin_ns = event_number(event, FIELD_BEGIN);
+    if (event->f != F_FAULT || id == 0 || id > recorded->schedule.count ||
+        begin_ns < recorded->faults_ns)
+        return;
+    struct scheduled_fault *scheduled = &recorded->schedule.faults[id - 1];
+    struct target target;
+    if (!read_targets(event_text(event, FIELD_PARAMETERS), recorded->header->nodes, &target))
+        return;
+    scheduled->target = target;
+    scheduled->at_ns = begin_ns - recorded->faults_ns;
+    scheduled->after = (struct trigger){0};
+}
+
+void recorded_settle(struct recorded *recorded)
+{
+    struct schedule sorted = {0};
+    for (uint32_t i = 0; i < recorded->schedule.count; i++)
+        schedule_add(&sorted, &recorded->schedule.faults[i]);
+    schedule_release(&recorded->schedule);
+    recorded->schedule = sorted;
 }
 
 void recorded_release(struct recorded *recorded)

@@ -4,6 +4,7 @@
 #define COUP_CONTROLLER_RECORDED_H
 
 #include "controller/run.h"
+#include "histories/event.h"
 #include "histories/header.h"
 #include "simulator/sim.h"
 
@@ -15,11 +16,15 @@ struct recorded {
     uint32_t fault_count;
     struct schedule schedule; /* owned */
     bool simulated;           /* its world */
+    uint64_t faults_ns;       /* when its faults phase began */
 };
 
 /* Usage errors: what this coup does not know (an algorithm, option or fault of another version), or
  * cannot be run. */
 int recorded_open(const struct history_header *header, struct recorded *out, struct error *error);
+/* Told every event of the history, the schedule hits the nodes it hit then, when it did. */
+void recorded_event(struct recorded *recorded, const struct event *event);
+void recorded_settle(struct recorded *recorded); /* after the last of them */
 void recorded_release(struct recorded *recorded);
 
 /* The same in the one world or the other; borrow from `recorded`. What a header does not say (a

@@ -39,6 +39,9 @@ struct run_result {
     char history[RUN_PATH_MAX]; /* path of the history file; "" when none was begun */
 };
 
+/* Kernel, cores and memory in one line, as histories name the machine. The caller frees it. */
+char *run_host(void);
+
 /* 0 and `*out` filled: there is a verdict. -errno: coup itself failed, or the user's input cannot
  * be; the error says so and names the history so far. Blocks until the run is over; signals are
  * handled as sandbox_run() says: the run heals, finishes and is judged. */

@@ -29,7 +29,7 @@ static char *all_options(const struct run_config *config)
     return taken(&out);
 }
 
-static char *host_line(void)
+char *run_host(void)
 {
     struct utsname kernel;
     struct text out = {0};
@@ -95,7 +95,7 @@ void run_header(const struct run_config *config, const struct header_facts *fact
         .traced = config->trace,
         .physics = must_copy(""),
         .knobs = config->elector.knobs,
-        .host = host_line(),
+        .host = run_host(),
     };
     add_schedule(facts->schedule, out);
     add_capabilities(out);

@@ -59,7 +59,7 @@ struct cluster_view {
     node_set running; /* process exists */
     node_set paused;  /* stopped by us */
     node_set candidates;
-    uint32_t actor; /* whose event the fault waited for; 0: it waited for none */
+    uint32_t actor;                  /* whose event the fault waited for; 0: it waited for none */
     const char *missing[FACILITIES]; /* why the world has none, static; NULL: it has */
     node_set lacking[FACILITIES];    /* nodes that do without one that others have */
 };

@@ -34,7 +34,7 @@ static const struct bug bugs[] = {
      "single-leader-per-term", "kill", 50},
     {"forget-epoch",
      "counts epochs from zero after a restart, asking nobody (cf. corosync/corosync#495)", "",
-     "single-leader-per-term", "kill", 50},
+     "term-monotonic", "kill", 50},
     {"no-majority", "quorum=on, but silence counts as consent", "quorum=on", "majority-support",
      "partition,kill", 50},
     {"vote-twice", "a voter grants every candidate of an epoch", "quorum=on", "vote-once",
@@ -120,7 +120,9 @@ static void halt_others(struct bully *bully, uint64_t now_ns, struct output *out
     bully->halted_ns = now_ns;
     bully->deadline_ns = now_ns + config->options.at[OPTION_ANSWER];
     members_clear(&bully->answered, config->nodes);
-    output_note(output, (struct note){.f = F_CAMPAIGN, .term = bully->proposal});
+    /* Without votes the epoch is nobody's before it is led in. */
+    output_note(output,
+                (struct note){.f = F_CAMPAIGN, .term = quorum(bully) ? bully->proposal : 0});
     if (quorum(bully) && grant(bully, bully->proposal, config->id, output))
         (void)members_add(&bully->answered, config->id);
     peer_send_all(&bully->peer, (struct message){.kind = HALT, .term = bully->proposal}, output);
@@ -201,6 +203,16 @@ static void bully_it(struct bully *bully, const struct message *message, uint64_
                   output);
 }
 
+static void send_halted(const struct bully *bully, const struct message *message, bool granted,
+                        struct output *output)
+{
+    peer_send(&bully->peer, message->source,
+              (struct message){.kind = HALTED,
+                               .term = bully->peer.highest_seen,
+                               .argument = {message->term, granted}},
+              output);
+}
+
 static void on_halt(struct bully *bully, const struct message *message, uint64_t now_ns,
                     struct output *output)
 {
@@ -214,11 +226,7 @@ static void on_halt(struct bully *bully, const struct message *message, uint64_t
         rest(bully, AWAITING, now_ns, "halted by a higher node", output);
     if (quorum(bully))
         granted = grant(bully, message->term, message->source, output);
-    peer_send(&bully->peer, message->source,
-              (struct message){.kind = HALTED,
-                               .term = bully->peer.highest_seen,
-                               .argument = {message->term, granted}},
-              output);
+    send_halted(bully, message, granted, output);
 }
 
 static void on_halted(struct bully *bully, const struct message *message, uint64_t now_ns,
@@ -226,6 +234,12 @@ static void on_halted(struct bully *bully, const struct message *message, uint64
 {
     const struct elector_config *config = &bully->peer.config;
     peer_saw(&bully->peer, message->term);
+    /* It stood alone for a while and can never follow the epoch we lead: take one above it now,
+     * before it suspects us. */
+    if (quorum(bully) && bully->phase == LEADING && message->term > peer_term(&bully->peer)) {
+        elect(bully, now_ns, output);
+        return;
+    }
     if (bully->phase != HALTING || message->argument[0] != bully->proposal)
         return;
     if (!quorum(bully)) {
@@ -254,7 +268,6 @@ static void on_leader(struct bully *bully, const struct message *message, uint64
                       struct output *output)
 {
     uint32_t source = message->source;
-    uint32_t vote = peer_vote(&bully->peer);
     peer_saw(&bully->peer, message->term);
     if (outranks(bully, source)) {
         bool idle = bully->phase == RESTING || bully->phase == AWAITING;
@@ -262,12 +275,16 @@ static void on_leader(struct bully *bully, const struct message *message, uint64
             elect(bully, now_ns, output);
         return;
     }
-    bool rival =
-        quorum(bully) && message->term == peer_term(&bully->peer) && vote && vote != source;
-    if (message->term < peer_term(&bully->peer) || rival)
+    if (message->term < peer_term(&bully->peer)) {
+        if (quorum(bully))
+            send_halted(bully, message, false, output);
         return;
+    }
     rest(bully, RESTING, now_ns, "a higher node leads", output);
-    peer_keep(&bully->peer, message->term, source, output);
+    if (quorum(bully))
+        peer_follow(&bully->peer, message->term, source, output);
+    else
+        peer_keep(&bully->peer, message->term, source, output);
     bully->leader = source;
     if (quorum(bully))
         peer_send(&bully->peer, source,

@@ -302,6 +302,9 @@ static void on_heartbeat(struct ring *ring, const struct message *message, uint6
         peer_keep(&ring->peer, message->term, message->source, output);
     ring->leader = message->source;
     ring->starter = 0;
+    /* Somebody leads: what we still pass on of an older election would only unseat it. */
+    if (ring->forward.message.kind == ELECTION)
+        ring->forward.waiting = false;
     if (quorum(ring))
         peer_send(&ring->peer, message->source,
                   (struct message){.kind = HEARTBEAT_REPLY,
@@ -343,10 +346,24 @@ static void on_message(struct ring *ring, const struct message *message, uint64_
     }
 }
 
+/* It may be on the list although it is silent: it is heard and does not hear, and elected it would
+ * never know. */
+static void unlist(struct ring *ring, uint32_t id)
+{
+    struct message *message = &ring->forward.message;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < message->id_count; i++)
+        if (ring->ids[i] != id)
+            ring->ids[kept++] = ring->ids[i];
+    message->id_count = kept;
+}
+
 /* The successor is silent: skip it. Back at ourselves, everybody else is dead: it came round. */
 static void skip_successor(struct ring *ring, uint64_t now_ns, struct output *output)
 {
     struct message *message = &ring->forward.message;
+    if (message->kind == ELECTION)
+        unlist(ring, message->target);
     message->target = after(ring, message->target);
     if (message->target != ring->peer.config.id) {
         send_forward(ring, now_ns, output);

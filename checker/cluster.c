@@ -343,6 +343,11 @@ uint64_t liveness_slack_ns(const struct history_header *header)
     return simulated ? 0 : header->knobs.election_timeout_max;
 }
 
+uint64_t liveness_calm_ns(const struct history_header *header)
+{
+    return 2 * header->knobs.election_timeout_max + lease_ns(header);
+}
+
 static bool parse_stall(struct slice text, uint64_t *out)
 {
     static const char word[] = "stall ";

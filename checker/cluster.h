@@ -76,6 +76,10 @@ uint32_t cluster_parts(const struct cluster *cluster, uint32_t *part);
 uint64_t liveness_bound_ns(const struct history_header *header);
 uint64_t liveness_slack_ns(const struct history_header *header);
 
+/* How long after a change of the cluster what it left behind may still unseat a leader: two of the
+ * longest election timeouts, and a lease term that a member had promised to another. */
+uint64_t liveness_calm_ns(const struct history_header *header);
+
 /* A note "stall NS": the process found its loop that late, the machine did not run it. Returns NS
  * cut down to what lies within from_ns..to_ns; 0 for any other event. */
 uint64_t stall_within(const struct event *event, uint64_t from_ns, uint64_t to_ns);

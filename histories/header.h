@@ -19,7 +19,8 @@
     X(LEASE, "lease")               /* claims carry a time until which they hold */               \
     X(LINEARIZABLE, "linearizable") /* client operations through the leader are */                \
     X(SERVICE, "service")           /* leadership is granted by a coordination service */         \
-    X(STEADY, "steady")             /* nobody deposes a leader that a majority hears */
+    X(STEADY, "steady")             /* nobody deposes a leader that a majority hears */           \
+    X(PROGRESS, "progress")         /* a linked majority works, whoever else is half cut off */
 
 enum trait {
 #define X(id, name) TRAIT_##id,

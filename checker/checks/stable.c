@@ -3,10 +3,11 @@
  * A change of leaders counts against the algorithm when somebody stood for election although the
  * leader ran, was linked and undisturbed and had claimed its place long enough ago to be heard by
  * everybody; or when the leader gave up although nobody had stood against it. Once faults have
- * begun, the last change of the cluster must be two election timeouts ago, so that what it left
- * behind is over. All that is judged while the running nodes fall into clean parts, leader and
- * rival together in the one with the majority. An algorithm with the trait "steady" promises more:
- * nobody deposes a leader that is linked with a majority, whatever the other links are like.
+ * begun, the last change of the cluster must be two election timeouts ago, and a lease term where
+ * there are leases, so that what it left behind is over. All that is judged while the running nodes
+ * fall into clean parts, leader and rival together in the one with the majority. An algorithm with
+ * the trait "steady" promises more: nobody deposes a leader that is linked with a majority,
+ * whatever the other links are like.
  *
  * A loaded machine makes a node suspect its leader wrongly now and then, which is no fault of the
  * algorithm's. So on real machines a single such change says nothing; invalid are CHANGES of them
@@ -41,7 +42,7 @@ struct stable {
     struct cluster cluster;
     uint32_t needed; /* changes that make it invalid */
     bool steady;
-    uint64_t timeout_min_ns, timeout_max_ns;
+    uint64_t timeout_min_ns, timeout_max_ns, calm_ns;
     bool over;                 /* phase "end" */
     bool broken;               /* some fault has begun */
     uint32_t stretch;          /* number of the present state of the cluster, which holds ... */
@@ -68,6 +69,7 @@ static void begin(void *state, const struct history_header *header)
     check->steady = header->traits & 1u << TRAIT_STEADY;
     check->timeout_min_ns = header->knobs.election_timeout_min;
     check->timeout_max_ns = header->knobs.election_timeout_max;
+    check->calm_ns = liveness_calm_ns(header);
     check->part = must_alloc(header->nodes + 1, sizeof *check->part);
     check->candidates = must_alloc(header->nodes + 1, sizeof *check->candidates);
 }
@@ -88,7 +90,7 @@ static uint32_t find_majority(const struct stable *check, uint32_t parts)
 /* From when on nobody has cause to stand against the leader. */
 static uint64_t calm_ns(const struct stable *check)
 {
-    return check->stretch_ns + (check->broken ? 2 * check->timeout_max_ns : 0);
+    return check->stretch_ns + (check->broken ? check->calm_ns : 0);
 }
 
 /* Whether leader and rival are so placed that the leader is owed its place. */

@@ -3,8 +3,9 @@
  *
  * Without a coordinator a grant takes time: it begins when the node stands for election and is
  * complete when it claims to lead. Only grants that do not overlap are compared, for a candidate
- * that was paused over its own election rightly claims the smaller token late. A coordinator's
- * grants are moments in its own stream.
+ * that was paused over its own election rightly claims the smaller token late. Who stood without a
+ * term may be elected in somebody else's (in a ring another member announces): that election began
+ * with the first vote of its term. A coordinator's grants are moments in its own stream.
  *
  * Between nodes order is judged at the end, because recording may lag: sort by completion, keep the
  * largest token complete so far, and hold every beginning against it. */
@@ -21,13 +22,20 @@ struct grant {
     uint64_t begin_ns, end_ns, index, token; /* token 0: none */
     uint32_t holder;
     uint32_t incarnation; /* of the holder, counted by its spawns */
-    bool timed;           /* its beginning is known */
+    uint64_t term;
+    bool timed; /* its beginning is known */
+    bool voted; /* or may be earlier: with the first vote of its term */
+};
+
+/* The first vote of a term, by anybody. */
+struct first_vote {
+    uint64_t time_ns;
 };
 
 /* A stream of grants whose order is exact: a node's own, or the coordinator's. */
 struct grantee {
     struct grant largest;
-    uint64_t since_ns;
+    uint64_t since_ns, term; /* of the last campaign */
     uint32_t incarnation;
     bool standing;
 };
@@ -38,6 +46,7 @@ struct unique_token {
     uint64_t uncertainty_ns;
     struct grantee *grantees; /* by node id; 0: the coordinator */
     struct table tokens;      /* token -> struct grant, the first with it */
+    struct table votes;       /* term -> struct first_vote */
     struct grant *grants;
     uint32_t count, capacity;
 };
@@ -50,6 +59,7 @@ static void begin(void *state, const struct history_header *header)
     check->uncertainty_ns = header->clock_uncertainty_ns;
     check->grantees = must_alloc(header->nodes + 1, sizeof *check->grantees);
     table_init(&check->tokens, sizeof(struct grant));
+    table_init(&check->votes, sizeof(struct first_vote));
 }
 
 static void report_twice(const struct grant *first, const struct grant *second,
@@ -112,7 +122,9 @@ static void on_claim(struct unique_token *check, const struct event *event, stru
                           .token = event_number(event, FIELD_TOKEN),
                           .holder = event->process,
                           .incarnation = grantee->incarnation,
-                          .timed = grantee->standing};
+                          .term = event_number(event, FIELD_TERM),
+                          .timed = grantee->standing,
+                          .voted = grantee->term == 0};
     grantee->standing = false;
     if (grant.token)
         add_grant(check, grantee, &grant, finding);
@@ -130,6 +142,22 @@ static void on_grant(struct unique_token *check, const struct event *event, stru
         add_grant(check, &check->grantees[0], &grant, finding);
 }
 
+/* Recording lags, so the first on record need not be the first. */
+static void on_vote(struct unique_token *check, const struct event *event)
+{
+    bool fresh;
+    struct first_vote *first = table_put(&check->votes, event_number(event, FIELD_TERM), 0, &fresh);
+    if (fresh || event->time_ns < first->time_ns)
+        first->time_ns = event->time_ns;
+}
+
+static void date_back(const struct unique_token *check, struct grant *grant)
+{
+    const struct first_vote *first = table_find(&check->votes, grant->term, 0);
+    if (grant->voted && first && first->time_ns < grant->begin_ns)
+        grant->begin_ns = first->time_ns;
+}
+
 static void step(void *state, const struct event *event, struct finding *finding)
 {
     struct unique_token *check = state;
@@ -145,6 +173,11 @@ static void step(void *state, const struct event *event, struct finding *finding
         on_claim(check, event, grantee, finding);
         return;
     }
+    if (event->f == F_VOTE) {
+        on_vote(check, event);
+        return;
+    }
+    grantee->term = event_number(event, FIELD_TERM);
     grantee->standing = event->f == F_CAMPAIGN;
     grantee->since_ns = event->time_ns;
     grantee->incarnation += event->f == F_SPAWN;
@@ -209,6 +242,8 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
     if (check->count)
         qsort(check->grants, check->count, sizeof *check->grants, by_end);
     for (uint32_t i = 0; i < check->count; i++)
+        date_back(check, &check->grants[i]);
+    for (uint32_t i = 0; i < check->count; i++)
         if (check->grants[i].timed)
             begun[begun_count++] = &check->grants[i];
     if (begun_count)
@@ -220,13 +255,14 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
     free(check->grants);
     free(check->grantees);
     table_release(&check->tokens);
+    table_release(&check->votes);
 }
 
 const struct check check_unique_token = {
     .name = "unique-token",
     .summary = "no token is granted twice, later grants carry larger ones",
     .traits = 1u << TRAIT_TOKEN,
-    .events = 1u << F_LEAD | 1u << F_CAMPAIGN | 1u << F_SPAWN | 1u << F_GRANT,
+    .events = 1u << F_LEAD | 1u << F_CAMPAIGN | 1u << F_VOTE | 1u << F_SPAWN | 1u << F_GRANT,
     .state_bytes = sizeof(struct unique_token),
     .begin = begin,
     .step = step,

@@ -3,9 +3,11 @@
  * leads" is not enough; a leader that cannot reach its followers, or that everybody deposes, is
  * none.
  *
- * The promise runs on over faults that leave the majority alone. A silence that is too long is only
- * noted when it is over and judged at the end: by then the stalls of the machine within it, which
- * excuse it, have been recorded too. */
+ * The promise runs on over faults that leave the majority alone; without the trait "progress" only
+ * where the running nodes fall into clean parts, for a node that is heard and does not hear, or
+ * that some reach and others do not, may keep the others electing for ever. A silence that is too
+ * long is only noted when it is over and judged at the end: by then the stalls of the machine
+ * within it, which excuse it, have been recorded too. */
 #include "checker/check.h"
 
 #include <inttypes.h>
@@ -36,6 +38,8 @@ enum stage {
 struct usable_leader {
     struct cluster cluster;
     uint64_t bound_ns;
+    bool progress;
+    uint32_t *part; /* by node id; scratch */
     enum stage stage;
     bool watching; /* `group` is owed progress and `now` is open */
     bool *group;
@@ -49,6 +53,8 @@ static void begin(void *state, const struct history_header *header)
     struct usable_leader *check = state;
     cluster_init(&check->cluster, header);
     check->bound_ns = liveness_bound_ns(header) + liveness_slack_ns(header);
+    check->progress = header->traits & 1u << TRAIT_PROGRESS;
+    check->part = must_alloc(header->nodes + 1, sizeof *check->part);
     check->group = must_alloc(header->nodes + 1, sizeof *check->group);
 }
 
@@ -83,10 +89,16 @@ static void open_silence(struct usable_leader *check, uint64_t begin_ns, uint64_
     check->now.stalled_ns = 0;
 }
 
+static bool owed_now(const struct usable_leader *check)
+{
+    return check->stage == STAGE_DURING && cluster_undisturbed(&check->cluster) &&
+           (check->progress || cluster_parts(&check->cluster, check->part) > 0);
+}
+
 /* Go on with the group if the change left it alone, else see whether there is another. */
 static void on_change(struct usable_leader *check, const struct change *change)
 {
-    bool owed = check->stage == STAGE_DURING && cluster_undisturbed(&check->cluster);
+    bool owed = owed_now(check);
     if (check->watching && owed && cluster_group_holds(&check->cluster, check->group))
         return;
     if (check->watching)
@@ -182,6 +194,7 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
     for (uint32_t i = 0; i < check->count; i++)
         judge(check, &check->long_ones[i], finding);
     cluster_release(&check->cluster);
+    free(check->part);
     free(check->group);
 }
 

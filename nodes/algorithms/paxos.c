@@ -306,9 +306,8 @@ static void init(void *state, const struct elector_config *config)
 
 static uint32_t traits(const struct option_values *values)
 {
-    (void)values;
     return 1u << TRAIT_MAJORITY | 1u << TRAIT_DURABLE | 1u << TRAIT_TOKEN |
-           1u << TRAIT_LINEARIZABLE;
+           1u << TRAIT_LINEARIZABLE | (values->at[OPTION_STEADY] ? 1u << TRAIT_PROGRESS : 0);
 }
 
 const struct algorithm algorithm_paxos = {

@@ -215,8 +215,10 @@ static void init(void *state, const struct elector_config *config)
 static uint32_t traits(const struct option_values *values)
 {
     bool steady = values->at[RAFT_PREVOTE] && values->at[RAFT_STICKINESS];
+    bool progress = values->at[RAFT_PREVOTE] && values->at[RAFT_CHECKQUORUM];
     return 1u << TRAIT_MAJORITY | 1u << TRAIT_DURABLE | 1u << TRAIT_TOKEN |
-           1u << TRAIT_LINEARIZABLE | (steady ? 1u << TRAIT_STEADY : 0);
+           1u << TRAIT_LINEARIZABLE | (steady ? 1u << TRAIT_STEADY : 0) |
+           (progress ? 1u << TRAIT_PROGRESS : 0);
 }
 
 static const char *const kinds[] = {"vote-request",  "vote-reply", "prevote-request",

@@ -60,16 +60,28 @@ static const struct grid_column columns[] = {
     {"budget", false},    {"time", false}, {"outcome", false}, {NULL, false},
 };
 
-static void add_row(const struct selftest_case *one, const struct tested *tested, struct grid *grid)
+/* Parts of one honest algorithm are one row: the sum of them, or the first that failed. */
+static void join(struct tested *sum, const struct tested *part)
+{
+    struct tested one = *part;
+    one.took_ns += sum->took_ns;
+    one.outcome.seeds += sum->outcome.seeds;
+    if (!sum->outcome.passed)
+        one.outcome = sum->outcome;
+    *sum = one;
+}
+
+static void add_row(const struct selftest_case *one, uint64_t budget, const struct tested *tested,
+                    struct grid *grid)
 {
     const struct bug *bug = one->bug ? &one->algorithm->bugs[one->bug - 1] : NULL;
     char took[UNIT_TEXT_MAX];
     grid_row(grid, 0);
-    grid_cell(grid, "%s", one->algorithm->name);
+    grid_cell(grid, "%s%s%s", one->algorithm->name, one->options[0] ? ":" : "", one->options);
     grid_cell(grid, "%s", bug ? bug->name : "none");
     grid_cell(grid, "%s", bug ? bug->check : "all");
     grid_cell(grid, "%" PRIu64, tested->outcome.seeds);
-    grid_cell(grid, "%" PRIu64, one->seeds);
+    grid_cell(grid, "%" PRIu64, budget);
     grid_cell(grid, "%s", human_duration(tested->took_ns, took));
     if (tested->outcome.passed)
         grid_cell(grid, "%s", bug ? "caught" : "not accused");
@@ -78,14 +90,27 @@ static void add_row(const struct selftest_case *one, const struct tested *tested
                   selftest_faults(one), tested->outcome.reason);
 }
 
+static void add_rows(const struct selftest *selftest, struct grid *grid)
+{
+    for (uint32_t i = 0, next; i < selftest->count; i = next) {
+        const struct selftest_case *one = &selftest->cases[i];
+        struct tested sum = selftest->results[i];
+        uint64_t budget = one->seeds;
+        for (next = i + 1; next < selftest->count && selftest_same(one, one + (next - i)); next++) {
+            join(&sum, &selftest->results[next]);
+            budget += selftest->cases[next].seeds;
+        }
+        add_row(one, budget, &sum, grid);
+    }
+}
+
 static int print(const struct selftest *selftest, const struct command_line *line, uint64_t took_ns,
                  struct error *error)
 {
     struct grid grid = {.columns = columns};
     struct text out = {0};
     char took[UNIT_TEXT_MAX];
-    for (uint32_t i = 0; i < selftest->count; i++)
-        add_row(&selftest->cases[i], &selftest->results[i], &grid);
+    add_rows(selftest, &grid);
     if (command_given(line, "json")) {
         grid_json(&grid, &out);
     } else {
@@ -103,7 +128,7 @@ static int print(const struct selftest *selftest, const struct command_line *lin
 static int selftest_command(const struct command_line *line, struct error *error)
 {
     struct selftest_case *cases;
-    struct selftest selftest = {.count = selftest_cases(&cases)};
+    struct selftest selftest = {.count = selftest_cases(command_number(line, "seeds"), &cases)};
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t began_ns = wall_ns();
     selftest.cases = cases;
@@ -129,6 +154,8 @@ static int selftest_command(const struct command_line *line, struct error *error
 static const struct command_option selftest_options[] = {
     {"jobs", 'j', ARGUMENT_COUNT, "N", NULL, 1, FARM_WORKERS_MAX, NULL,
      "processes that work at once; as many as there are cores when not given"},
+    {"seeds", 's', ARGUMENT_COUNT, "N", "1000", 1, 1000000, NULL,
+     "simulated runs of each honest algorithm"},
     {"json", 0, ARGUMENT_NONE, NULL, NULL, 0, 0, NULL, "print a JSON array"},
     {.name = NULL},
 };
@@ -141,8 +168,11 @@ const struct command command_selftest = {
     .arguments = "",
     .details =
         "Runs every planted bug of every algorithm in the simulator until the check it names "
-        "catches it, within the bug's budget of seeds, and every honest algorithm under all faults "
-        "it promises to bear. Exit 1 if a bug escapes or an honest algorithm is accused.",
+        "catches it, within the bug's budget of seeds and in a run in which the honest algorithm "
+        "is "
+        "not accused of the same, and every honest algorithm, with each set of options that a bug "
+        "needs, under all faults it promises to bear. Exit 1 if a bug escapes or an honest "
+        "algorithm is accused.",
     .options = selftest_options,
     .examples = selftest_examples,
     .run = selftest_command,

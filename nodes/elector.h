@@ -150,7 +150,8 @@ struct bug {
     const char *summary; /* what it gets wrong, and the public failure it is taken from */
     const char *options; /* what else must be on for it to show, "quorum=on"; "" for nothing */
     const char *check;   /* the check that must catch it */
-    const char *faults;  /* faults under which it shows, as for --faults */
+    const char *faults;  /* faults under which it shows, as for --faults; or a schedule, its lines
+                          * (nemesis/plan.h) separated by ';' */
     uint32_t seeds;      /* simulated runs within which it must be caught */
 };
 

@@ -8,6 +8,7 @@
 struct selftest_case {
     const struct algorithm *algorithm;
     uint32_t bug;        /* 0: honest; else 1 + index, as in struct elector_config */
+    const char *options; /* of the algorithm; "" for its defaults */
     uint64_t first_seed; /* seeds first_seed .. first_seed + seeds - 1 */
     uint64_t seeds;      /* a bug's budget; all of them for an honest one */
 };
@@ -21,11 +22,15 @@ struct selftest_outcome {
     char reason[ERROR_TEXT_MAX]; /* of the check that caught, or why the case failed */
 };
 
-/* All cases in the order of the registries: an algorithm's bugs, then the honest one in several
- * parts, so that they can run side by side. Owned by the caller, free(). */
-uint32_t selftest_cases(struct selftest_case **out);
+/* All cases in the order of the registries: an algorithm's bugs, then the honest one with each set
+ * of options a bug needs, `honest_seeds` runs of each, in several parts so that they can run side
+ * by side. Owned by the caller, free(). */
+uint32_t selftest_cases(uint64_t honest_seeds, struct selftest_case **out);
 
-/* The faults a case runs under, as for --faults. */
+/* Parts of one honest algorithm: only the seeds differ. */
+bool selftest_same(const struct selftest_case *a, const struct selftest_case *b);
+
+/* The faults a case runs under, as `faults` of struct bug. */
 const char *selftest_faults(const struct selftest_case *one);
 
 /* What cannot even be run (a bug that names an unknown check) has failed, and the reason says so.

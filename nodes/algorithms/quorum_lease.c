@@ -13,8 +13,8 @@
 #include "base/units.h"
 #include "nodes/peer.h"
 
-enum kind { REQUEST, GRANT, REFUSAL };
-static const char *const kinds[] = {"request", "grant", "refusal", NULL};
+enum kind { REQUEST, GRANT, REFUSAL, RELEASE };
+static const char *const kinds[] = {"request", "grant", "refusal", "release", NULL};
 
 /* Of REQUEST and its answers: the asker's clock when it asked. */
 enum argument { ARGUMENT_ASKED, ARGUMENT_HIGHEST };
@@ -43,9 +43,10 @@ enum defect {
 };
 static const struct bug bugs[] = {
     {"no-embargo", "a restarted node forgets what it promised and grants at once (cf. nebula#5379)",
-     "", "lease-exclusive", "kill,partition", 200},
-    {"count-from-grant", "the lease is counted from the answer, not from the question", "margin=0",
-     "lease-exclusive", "link,partition,kill", 500},
+     "lease=2s,margin=200ms", "lease-exclusive",
+     "at=1s fault=isolate-leader for=5s;at=1100ms fault=kill on=follower:3 for=300ms", 50},
+    {"count-from-grant", "the lease is counted from the answer, not from the question", "",
+     "lease-exclusive", "pause,delay,isolate-leader", 500},
     {"count-ticks", "the lease is counted in own wake-ups, which a pause stops (cf. tikv#964)", "",
      "lease-exclusive", "pause", 100},
     {"grant-twice", "a promise does not keep a node from following another", "", "lease-exclusive",
@@ -129,21 +130,27 @@ static void ask(struct quorum_lease *self, uint64_t now_ns, struct output *outpu
                   output);
 }
 
+static void extend(struct quorum_lease *self, uint64_t until_ns, struct output *output)
+{
+    self->until_ns = until_ns;
+    output_note(output, (struct note){.f = F_RENEW, .term = self->ballot, .until_ns = until_ns});
+}
+
 static void hold_until(struct quorum_lease *self, uint64_t now_ns, struct output *output)
 {
     uint64_t asked_ns = majority_asked_ns(self);
     uint64_t until_ns = asked_ns + option(self, OPTION_LEASE) - option(self, OPTION_MARGIN);
     if (broken(self, COUNT_FROM_GRANT))
-        until_ns = now_ns + option(self, OPTION_LEASE);
+        until_ns = now_ns + option(self, OPTION_LEASE) - option(self, OPTION_MARGIN);
     if (asked_ns == 0 || until_ns <= now_ns || until_ns <= self->until_ns)
         return;
-    bool begins = self->phase != HOLDING;
+    if (self->phase == HOLDING) {
+        extend(self, until_ns, output);
+        return;
+    }
     self->until_ns = until_ns;
     self->phase = HOLDING;
     self->leader = self->peer.config.id;
-    if (!begins)
-        output_note(output,
-                    (struct note){.f = F_RENEW, .term = self->ballot, .until_ns = until_ns});
 }
 
 static void stand(struct quorum_lease *self, uint64_t now_ns, struct output *output)
@@ -160,13 +167,16 @@ static void stand(struct quorum_lease *self, uint64_t now_ns, struct output *out
     hold_until(self, now_ns, output);
 }
 
-/* Ours no longer: nobody promised past until_ns, and our own promise to ourselves is void. */
+/* Ours no longer, and never again under this ballot: our own promise to ourselves is void, and so
+ * are the others' (PaxosLease, section 5), or two who split the votes would block everybody for a
+ * whole lease, and again in the next round. */
 static void let_go(struct quorum_lease *self, uint64_t now_ns, const char *reason,
                    struct output *output)
 {
     self->promised_until_ns = 0;
     follow(self, 0, now_ns, reason, output);
     self->deadline_ns = now_ns + peer_timeout(&self->peer);
+    peer_send_all(&self->peer, (struct message){.kind = RELEASE, .term = self->ballot}, output);
 }
 
 static void on_wake(struct quorum_lease *self, uint64_t now_ns, struct output *output)
@@ -174,7 +184,7 @@ static void on_wake(struct quorum_lease *self, uint64_t now_ns, struct output *o
     const struct elector_config *config = &self->peer.config;
     if (self->phase == HOLDING) {
         if (broken(self, COUNT_TICKS) && now_ns > self->beat_ns + config->knobs.heartbeat)
-            self->until_ns += now_ns - self->beat_ns;
+            extend(self, self->until_ns + (now_ns - self->beat_ns), output);
         if (now_ns >= self->until_ns)
             let_go(self, now_ns, "the lease ran out", output);
         else if (now_ns >= self->beat_ns)
@@ -235,6 +245,16 @@ static void on_refusal(struct quorum_lease *self, const struct message *message,
         let_go(self, now_ns, NULL, output);
 }
 
+static void on_release(struct quorum_lease *self, const struct message *message, uint64_t now_ns,
+                       struct output *output)
+{
+    if (self->phase != FOLLOWING || message->term != peer_term(&self->peer) ||
+        message->source != peer_vote(&self->peer))
+        return;
+    self->promised_until_ns = 0;
+    follow(self, 0, now_ns, NULL, output);
+}
+
 static void on_message(struct quorum_lease *self, const struct message *message, uint64_t now_ns,
                        struct output *output)
 {
@@ -243,6 +263,7 @@ static void on_message(struct quorum_lease *self, const struct message *message,
     case REQUEST: on_request(self, message, now_ns, output); break;
     case GRANT: on_grant(self, message, now_ns, output); break;
     case REFUSAL: on_refusal(self, message, now_ns, output); break;
+    case RELEASE: on_release(self, message, now_ns, output); break;
     }
 }
 

@@ -156,7 +156,8 @@ static void look(struct zab *zab, uint64_t now_ns, const char *reason, struct ou
 
 static bool acknowledge(struct zab *zab, uint64_t epoch, uint32_t leader, struct output *output)
 {
-    if (broken(zab, ACK_TWICE) && epoch == peer_term(&zab->peer))
+    bool twice = broken(zab, ACK_TWICE) || broken(zab, REUSE_EPOCH);
+    if (twice && epoch == peer_term(&zab->peer))
         zab->peer.durable.word[PEER_VOTE] = leader;
     return peer_grant(&zab->peer, epoch, leader, output);
 }
@@ -187,7 +188,8 @@ static void lead(struct zab *zab, uint64_t epoch, uint64_t now_ns, struct output
 
 static void count_ack(struct zab *zab, uint32_t from, uint64_t now_ns, struct output *output)
 {
-    if (members_add(&zab->acked, from) && zab->acked.count == elector_majority(&zab->peer.config))
+    bool counts = members_add(&zab->acked, from) || broken(zab, STALE_ACK);
+    if (counts && zab->acked.count >= elector_majority(&zab->peer.config))
         lead(zab, zab->epoch, now_ns, output);
 }
 
@@ -219,7 +221,8 @@ static void discover(struct zab *zab, uint64_t now_ns, struct output *output)
     zab->epoch = 0;
     zab->deadline_ns = now_ns + config->knobs.election_timeout_max;
     members_clear(&zab->joined, config->nodes);
-    members_clear(&zab->acked, config->nodes);
+    if (!broken(zab, STALE_ACK))
+        members_clear(&zab->acked, config->nodes);
     if (broken(zab, SKIP_DISCOVERY))
         lead(zab, zab->peer.highest_seen + 1, now_ns, output);
     else

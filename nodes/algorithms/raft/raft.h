@@ -21,11 +21,11 @@ enum raft_option { RAFT_PREVOTE, RAFT_CHECKQUORUM, RAFT_STICKINESS };
 
 /* id, name, options, check that must catch it, faults and seeds that show it, summary */
 #define RAFT_BUGS(X)                                                                               \
-    X(FORGET_VOTE, "forget-vote", "", "persist-before-send", "none", 1,                            \
+    X(FORGET_VOTE, "forget-vote", "", "persist-before-send", "none", 10,                           \
       "the vote is not part of what is made durable (databendlabs/databend#1051)")                 \
-    X(FORGET_TERM, "forget-term", "", "persist-before-send", "none", 1,                            \
+    X(FORGET_TERM, "forget-term", "", "persist-before-send", "none", 10,                           \
       "nothing is made durable: a restart begins at term 0 again (Tencent/phxpaxos#145)")          \
-    X(REPLY_BEFORE_PERSIST, "reply-before-persist", "", "persist-before-send", "none", 1,          \
+    X(REPLY_BEFORE_PERSIST, "reply-before-persist", "", "persist-before-send", "none", 10,         \
       "the grant leaves before its record is durable (valkey-io/valkey#3887)")                     \
     X(VOTE_TWICE, "vote-twice", "prevote=off", "vote-once", "kill,delay", 50,                      \
       "a voter grants whoever asks in its term")                                                   \
@@ -35,7 +35,7 @@ enum raft_option { RAFT_PREVOTE, RAFT_CHECKQUORUM, RAFT_STICKINESS };
       300, "stepping down within a term frees the vote (microsoft/CCF#8094)")                      \
     X(CLEAR_ON_LEADER, "vote-cleared-on-new-leader", "prevote=off", "vote-once", "kill,delay",     \
       100, "learning of the leader frees the vote (camunda/camunda#5356)")                         \
-    X(TERM_REGRESSION, "term-regression", "", "term-monotonic", "partition", 50,                   \
+    X(TERM_REGRESSION, "term-regression", "", "term-monotonic", "partition", 150,                  \
       "a heartbeat's term is taken over even when it is older (vesoft-inc/nebula#2405)")           \
     X(DUPLICATE_GRANTS, "count-duplicate-grants", "prevote=off", "majority-support", "delay", 300, \
       "a voter that answers twice counts twice")                                                   \
@@ -43,11 +43,11 @@ enum raft_option { RAFT_PREVOTE, RAFT_CHECKQUORUM, RAFT_STICKINESS };
       "a candidate counts itself again whenever it asks again (ktoso/akka-raft#50)")               \
     X(STALE_GRANT, "stale-grant", "prevote=off", "majority-support", "delay", 200,                 \
       "a grant of an earlier term counts in this one (andreev-io/little-raft#44)")                 \
-    X(STALE_TALLY, "stale-tally", "", "majority-support", "none", 1,                               \
+    X(STALE_TALLY, "stale-tally", "", "majority-support", "none", 10,                              \
       "grants of the last round count in the next one (redis/redis#8753)")                         \
-    X(PREVOTE_AS_VOTE, "prevote-as-vote", "", "majority-support", "none", 1,                       \
+    X(PREVOTE_AS_VOTE, "prevote-as-vote", "", "majority-support", "none", 10,                      \
       "a late pre-vote counts as a vote (canonical/raft#196)")                                     \
-    X(NO_MAJORITY, "no-majority", "", "majority-support", "none", 1,                               \
+    X(NO_MAJORITY, "no-majority", "", "majority-support", "none", 10,                              \
       "the candidate's own vote is enough")                                                        \
     X(RESUME, "resume-after-restart", "", "unique-token", "kill", 20,                              \
       "whoever voted for itself leads that term after a restart (cockroachdb/cockroach#10420)")    \

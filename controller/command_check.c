@@ -18,6 +18,7 @@ static int check_one(const struct command_line *line, const char *path, struct t
         struct report report = {.data = &data,
                                 .header = history_header(reader),
                                 .path = path,
+                                .program = output_program(),
                                 .colour = output_colour()};
         if (command_given(line, "json")) {
             report_json(&report, out);

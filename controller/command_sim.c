@@ -27,6 +27,8 @@ static int parse_range(const char *text, const char *what, uint64_t *ret_first, 
         error_prefix(error, "--%s '%.60s'", what, text);
         return rc;
     }
+    if (!dots && last < first)
+        return error_usage(error, "--%s '%.60s': must be at least 1", what, text);
     if (first > last)
         return error_usage(error, "--%s '%.60s': the first must not be above the last", what, text);
     *ret_first = first;
@@ -249,7 +251,7 @@ static const struct command_option sim_options[] = {
 
 static const char *const sim_examples[] = {
     "coup sim -a raft -n 3..7 --faults all --seeds 1..10000",
-    "coup sim -a raft:bug=forget-vote --expect invalid:vote-once",
+    "coup sim -a raft:bug=vote-twice --expect invalid:vote-once",
     "coup sim --resource unfenced --faults pause --keep-going",
     "coup sim --scenario bully-split-3-3 --keep-going",
     NULL,
@@ -257,7 +259,7 @@ static const char *const sim_examples[] = {
 
 const struct command command_sim = {
     .name = "sim",
-    .summary = "break simulated clusters, thousands of runs a second, and judge them",
+    .summary = "break simulated clusters, thousands of times faster than real time, and judge them",
     .arguments = "",
     .details =
         "Runs the same election code, workload, faults and checks as coup run, in one process "

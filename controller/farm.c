@@ -145,12 +145,12 @@ static void tick(const struct farm *farm)
 static int read_more(const struct farm *farm, struct worker *worker, struct error *error)
 {
     struct pollfd poll_for = {.fd = worker->pipe, .events = POLLIN};
-    int ready = poll(&poll_for, 1, TICK_MS);
+    int ready = poll(&poll_for, 1, TICK_MS), code = errno;
     tick(farm);
     if (ready <= 0)
-        return ready == 0 || errno == EINTR
+        return ready == 0 || code == EINTR
                    ? 0
-                   : error_set(error, -errno, "wait for a worker: %s", strerror(errno));
+                   : error_set(error, -code, "wait for a worker: %s", strerror(code));
     size_t room;
     uint8_t *at = frame_reader_room(&worker->frames, PIPE_READ_BYTES, &room);
     ssize_t bytes = read(worker->pipe, at, room);

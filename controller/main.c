@@ -72,6 +72,8 @@ int main(int argc, char **argv)
 {
     struct error error = {.kind = ERROR_HARNESS};
     occupy_standard_descriptors();
+    if (argc > 0)
+        output_called(argv[0]);
     (void)signal(SIGPIPE, SIG_IGN); /* cannot fail for this signal */
     int rc = command_dispatch(&command_coup, argc, argv, &error);
     if (rc >= 0)

@@ -32,6 +32,18 @@ void output_error(const struct error *error)
         return; /* nowhere left to complain */
 }
 
+static const char *program = "coup";
+
+void output_called(const char *name)
+{
+    program = name;
+}
+
+const char *output_program(void)
+{
+    return program;
+}
+
 bool output_colour(void)
 {
     const char *no_colour = getenv("NO_COLOR");

@@ -16,6 +16,11 @@ int output_text(const struct text *text, struct error *error);
 /* The error as one line on standard error, whatever bytes the user's names in it hold. */
 void output_error(const struct error *error);
 
+/* How the user calls coup, for commands that are printed to be used: argv[0] of main(), or "coup"
+ * as long as nobody told. */
+void output_called(const char *program);
+const char *output_program(void);
+
 bool output_colour(void);      /* standard output is a terminal and colour is wanted */
 unsigned output_columns(void); /* width of the terminal on standard output; 0: no terminal */
 

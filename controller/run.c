@@ -62,6 +62,8 @@ int run_execute(const struct run_config *config, struct run_result *out, struct 
         run_folder_create(config->folder, config->algorithm->name, config->seed, &folder, error);
     if (rc < 0)
         goto out;
+    if (!config->folder)
+        run_folder_point(text_string(&folder));
     announce(config, text_string(&folder));
     text_add(&history, "%s/history.coup", text_string(&folder));
     struct run_order order = {

@@ -33,8 +33,22 @@ static int cannot_create(const char *path, int code, const char *advice, struct 
     return error_usage(error, "create %s: %s%s", path, strerror(code), advice);
 }
 
+/* Each folder on the way that is not there; what stands in the way shows when the last is made. */
+static void create_parents(const char *folder)
+{
+    struct text path = {0};
+    for (const char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        text_clear(&path);
+        text_add_bytes(&path, folder, (size_t)(slash - folder));
+        (void)mkdir(text_string(&path), 0777);
+    }
+    text_release(&path);
+}
+
 static int create_named(const char *folder, struct error *error)
 {
+    if (*folder)
+        create_parents(folder);
     if (mkdir(folder, 0777) == 0)
         return 0;
     if (errno != EEXIST)
@@ -53,25 +67,12 @@ static int ensure(const char *path, struct error *error)
     return 0;
 }
 
-/* The link is swapped by rename, so it always points somewhere; the temporary name is ours alone,
- * because the run's folder is. A file system without links does without. */
-static void point_latest(const char *target, const char *run)
-{
-    struct text temporary = {0};
-    text_add(&temporary, "%s/.latest-%s", RUN_FOLDERS, run);
-    if (symlink(target, text_string(&temporary)) == 0 &&
-        rename(text_string(&temporary), RUN_FOLDERS "/latest") < 0)
-        (void)unlink(text_string(&temporary)); /* "latest" is no link of ours: left alone */
-    text_release(&temporary);
-}
-
-static int create_dated(const char *parent, const char *name, uint64_t seed, struct text *out,
-                        struct error *error)
+static int create_dated(const char *parent, uint64_t seed, struct text *out, struct error *error)
 {
     struct timespec now;
     struct tm utc;
     char stamp[32];
-    struct text run = {0}, path = {0}, target = {0};
+    struct text run = {0}, path = {0};
     (void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail for this clock */
     (void)gmtime_r(&now.tv_sec, &utc);
     (void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
@@ -88,13 +89,10 @@ static int create_dated(const char *parent, const char *name, uint64_t seed, str
     if (rc < 0) {
         rc = cannot_create(text_string(&path), -rc, " (-o DIR chooses another place)", error);
     } else {
-        text_add(&target, "%s/%s", name, text_string(&run));
         text_add(out, "%s", text_string(&path));
-        point_latest(text_string(&target), text_string(&run));
     }
     text_release(&run);
     text_release(&path);
-    text_release(&target);
     return rc;
 }
 
@@ -114,7 +112,23 @@ int run_folder_create(const char *folder, const char *name, uint64_t seed, struc
     if (rc == 0)
         rc = ensure(text_string(&parent), error);
     if (rc == 0)
-        rc = create_dated(text_string(&parent), name, seed, out, error);
+        rc = create_dated(text_string(&parent), seed, out, error);
     text_release(&parent);
     return rc;
+}
+
+/* The link is swapped by rename, so it always points somewhere; the temporary name is ours alone,
+ * because the run's folder is. A file system without links does without. */
+void run_folder_point(const char *folder)
+{
+    static const char below[] = RUN_FOLDERS "/";
+    struct text temporary = {0};
+    const char *target = folder + sizeof below - 1, *run = strrchr(folder, '/');
+    if (strncmp(folder, below, sizeof below - 1) != 0)
+        return;
+    text_add(&temporary, "%s/.latest-%s", RUN_FOLDERS, run + 1);
+    if (symlink(target, text_string(&temporary)) == 0 &&
+        rename(text_string(&temporary), RUN_FOLDERS "/latest") < 0)
+        (void)unlink(text_string(&temporary)); /* "latest" is no link of ours: left alone */
+    text_release(&temporary);
 }

@@ -10,9 +10,12 @@
 #define RUN_FOLDERS "coup-runs"
 
 /* With `folder`: make exactly that one; it must not exist or be empty. Without: a new one below
- * RUN_FOLDERS/`name`/ named after the time and the seed, whoever else makes one in the same second;
- * RUN_FOLDERS/latest points to it from then on. The path is appended to `out`. */
+ * RUN_FOLDERS/`name`/ named after the time and the seed, whoever else makes one in the same second.
+ * The path is appended to `out`. */
 int run_folder_create(const char *folder, const char *name, uint64_t seed, struct text *out,
                       struct error *error);
+
+/* RUN_FOLDERS/latest points to that folder from now on; one that the user named is left alone. */
+void run_folder_point(const char *folder);
 
 #endif

@@ -71,6 +71,7 @@ int verdict_conclude(const struct verdict_request *request, struct recorder *rec
         .data = &data,
         .header = request->header,
         .path = request->history,
+        .program = output_program(),
         .colour = output_colour(),
     };
     report_json(&report, &json);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,15 @@ static void command_of(const struct sweep_order *order, uint64_t seed, struct te
     text_add(out, "%s --seeds %" PRIu64 "..%" PRIu64, order->again, seed, seed);
 }
 
+/* The same as it can be typed here; the history's own must not depend on where coup lies. */
+static void shown_command_of(const struct sweep_order *order, uint64_t seed, struct text *out)
+{
+    struct text command = {0};
+    command_of(order, seed, &command);
+    text_add(out, "%s%s", output_program(), text_string(&command) + strlen("coup"));
+    text_release(&command);
+}
+
 /* Add the verdict and write the file. */
 static int store(struct sim_result *result, const char *path, struct error *error)
 {
@@ -193,6 +203,36 @@ static bool failed(struct sweep *sweep, int code)
     return false;
 }
 
+/* Where a violation of one check is expected, those of others are counted, and the search goes on.
+ */
+static bool is_wanted(const struct sweep *sweep, const struct sweep_outcome *outcome)
+{
+    const struct expectation *expect = &sweep->order->expect;
+    return !expect->given || !expect->check || matches(expect, outcome);
+}
+
+/* The end was asked for; what is done is shown. */
+static volatile sig_atomic_t sweep_interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    sweep_interrupted = 1;
+}
+
+/* Workers inherit this: a terminal's Ctrl-C reaches them too and must not kill them before the
+ * results they have are taken. A signal that was ignored stays so. */
+static void catch_interrupts(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    const struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction present;
+        if (sigaction(numbers[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN)
+            (void)sigaction(numbers[i], &action, NULL); /* cannot fail for these */
+    }
+}
+
 static bool take(void *context, uint64_t number, struct slice bytes)
 {
     struct sweep *sweep = context;
@@ -206,17 +246,17 @@ static bool take(void *context, uint64_t number, struct slice bytes)
         return failed(sweep, error_set(&sweep->error, -EPROTO,
                                        "seed %" PRIu64 " gives another run when repeated", number));
     bool invalid = outcome.verdict == VERDICT_INVALID;
-    if (sweep->order->keep_all || invalid) {
+    bool wanted = invalid && is_wanted(sweep, &outcome);
+    if (sweep->order->keep_all || wanted) {
         int rc = keep(sweep, &outcome, &history, &sweep->error);
         if (rc < 0)
             return failed(sweep, rc);
     }
-    if (!invalid) {
+    if (wanted)
+        show(sweep, &outcome, history);
+    else
         free(history);
-        return true;
-    }
-    show(sweep, &outcome, history);
-    return sweep->order->keep_going;
+    return !sweep_interrupted && (!wanted || sweep->order->keep_going);
 }
 
 static int work(void *context, uint64_t number, struct text *result, struct error *error)
@@ -247,6 +287,8 @@ static enum verdict whole_verdict(const struct sweep *sweep)
 {
     if (sweep->counts[VERDICT_INVALID])
         return VERDICT_INVALID;
+    if (sweep_interrupted)
+        return VERDICT_UNKNOWN; /* seeds that were asked for are missing */
     if (sweep->counts[VERDICT_UNKNOWN] > sweep->vacuous || sweep->counts[VERDICT_VALID] == 0)
         return VERDICT_UNKNOWN;
     return VERDICT_VALID;
@@ -278,7 +320,7 @@ static void add_failures(const struct sweep *sweep, struct text *out)
         text_add(out, "seed %" PRIu64 ": %s: %s\n  drawn    %s\n", failure->outcome.seed,
                  check_name(&failure->outcome), failure->outcome.reason, failure->outcome.drawn);
         text_add(out, "  history  %s\n  repeat   ", failure->history);
-        command_of(sweep->order, failure->outcome.seed, out);
+        shown_command_of(sweep->order, failure->outcome.seed, out);
         text_add(out, "\n");
     }
     if (sweep->counts[VERDICT_INVALID] > sweep->shown_count)
@@ -298,6 +340,9 @@ static void add_summary(const struct sweep *sweep, struct text *out)
     for (uint32_t i = 0; checks[i]; i++)
         if (sweep->by_check[i])
             text_add(out, "  %s invalid in %" PRIu64 "\n", checks[i]->name, sweep->by_check[i]);
+    if (sweep_interrupted)
+        text_add(out, "  interrupted after %" PRIu64 " of %" PRIu64 " seeds\n", sweep->done,
+                 sweep->order->last - sweep->order->first + 1);
     if (sweep->vacuous)
         text_add(out, "  unknown only because a drawn fault never landed: %" PRIu64 "\n",
                  sweep->vacuous);
@@ -318,7 +363,7 @@ static void add_json_failure(const struct sweep *sweep, const struct shown_failu
                              struct text *out)
 {
     struct text command = {0};
-    command_of(sweep->order, failure->outcome.seed, &command);
+    shown_command_of(sweep->order, failure->outcome.seed, &command);
     text_add(out, "{\"seed\":%" PRIu64 ",\"check\":", failure->outcome.seed);
     text_add_json(out, slice_of(check_name(&failure->outcome)));
     text_add(out, ",\"reason\":");
@@ -374,6 +419,7 @@ int sweep_execute(const struct sweep_order *order, struct error *error)
                         .tick = draw_line};
     sweep->order = order;
     sweep->started_ns = wall_ns();
+    catch_interrupts();
     int rc = farm_run(&farm, error);
     clear_line(sweep);
     if (rc < 0)

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -20,9 +21,18 @@ void input_open_bytes(struct input *input, struct slice bytes)
 
 int input_open_file(struct input *input, const char *path)
 {
+    struct stat file;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return -errno;
+    if (fstat(descriptor, &file) == 0 && S_ISDIR(file.st_mode)) {
+        int folder = descriptor;
+        descriptor = openat(folder, "history.coup", O_RDONLY | O_CLOEXEC);
+        int code = errno;
+        (void)close(folder);
+        if (descriptor < 0)
+            return code == ENOENT ? -EISDIR : -code;
+    }
     *input = (struct input){.descriptor = descriptor, .owned = true};
     return 0;
 }

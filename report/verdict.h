@@ -14,6 +14,7 @@ struct report {
     const struct history_header *header;
     const char *path;                    /* of the history, as the user would write it */
     const struct witness_lines *witness; /* NULL: only their numbers are shown */
+    const char *program;                 /* as coup is called here; NULL: "coup" */
     bool colour;                         /* text only */
 };
 

@@ -249,7 +249,8 @@ static void add_commands(const struct report *report, struct text *out)
     text_add(out, "  %s (%" PRIu64 " event%s)\n", report->path, report->data->events,
              plural(report->data->events));
     for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
-        text_add(out, "  %-6s  coup %s ", uses[i][0], uses[i][1]);
+        text_add(out, "  %-6s  %s %s ", uses[i][0], report->program ? report->program : "coup",
+                 uses[i][1]);
         text_add_shell(out, slice_of(report->path));
         text_add(out, "\n");
     }

@@ -139,6 +139,8 @@ static void add_report(const struct run_config *config, const struct report_data
     for (int phase = 0; phase < FAILOVER_PHASES; phase++)
         add_phase(&data->measure, (enum failover_phase)phase, out);
     add_floor(config, out);
+    if (data->measure.failover_count == 0)
+        text_add(out, "  no leader was lost: nothing was measured\n");
     text_add(out, "  history: %s\n", history);
 }
 
@@ -200,6 +202,44 @@ static size_t algorithm_length(const char *list)
     return length;
 }
 
+/* Words of users for the faults that take a leader away and nothing else. */
+static const struct loss {
+    const char *word, *fault;
+} losses[] = {{"kill", "kill"},
+              {"pause", "pause"},
+              {"partition", "isolate-leader"},
+              {"isolate-leader", "isolate-leader"}};
+#define LOSSES (sizeof losses / sizeof losses[0])
+
+static int add_loss(struct request *request, struct slice word, struct error *error)
+{
+    for (size_t i = 0; i < LOSSES; i++) {
+        if (!slice_equals(word, losses[i].word))
+            continue;
+        const struct fault *fault = fault_find(slice_of(losses[i].fault));
+        for (uint32_t k = 0; k < request->kind_count; k++)
+            if (request->kinds[k] == fault)
+                return 0;
+        request->kinds[request->kind_count++] = fault;
+        return 0;
+    }
+    return error_usage(error,
+                       "--faults: '%.*s' does not take a leader away (accepted: kill, pause, "
+                       "partition, isolate-leader)",
+                       (int)(word.length < 60 ? word.length : 60), word.at);
+}
+
+static int parse_losses(const char *list, struct request *request, struct error *error)
+{
+    for (const char *at = list;; at++) {
+        size_t length = strcspn(at, ",");
+        int rc = add_loss(request, (struct slice){at, length}, error);
+        at += length;
+        if (rc < 0 || *at == '\0')
+            return rc;
+    }
+}
+
 static int bench_algorithm(struct request *request, const char *algorithm, struct error *error)
 {
     int rc = 0;
@@ -216,7 +256,7 @@ static int run(const struct command_line *line, struct error *error)
             command_given(line, "seed") ? command_number(line, "seed") : run_options_draw_seed(),
         .trials = (uint32_t)command_number(line, "trials"),
     };
-    int rc = faults_parse(command_text(line, "faults"), request.kinds, &request.kind_count, error);
+    int rc = parse_losses(command_text(line, "faults"), &request, error);
     if (rc == 0)
         rc = run_options_network(command_text(line, "network"), &request.network, error);
     struct text name = {0};
@@ -237,7 +277,7 @@ static const struct command_option options[] = {
      "election algorithms, one after the other"},
     {"nodes", 'n', ARGUMENT_COUNT, "N", "5", 2, NODES_MAX, NULL, "number of election nodes"},
     {"faults", 'f', ARGUMENT_LIST, "KINDS", "kill", 0, 0, NULL,
-     "what takes the leader away: kill, pause, isolate-leader; one run each"},
+     "what takes the leader away: kill, pause, partition; one run each"},
     {"trials", 't', ARGUMENT_COUNT, "N", "50", 1, 10000, NULL, "losses of the leader in each run"},
     {"every", 0, ARGUMENT_DURATION, "D", "0", 0, 3600 * NS_PER_S, NULL,
      "distance between losses; 0 means four of the longest election timeouts"},

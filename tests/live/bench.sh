@@ -9,7 +9,8 @@ for run in "raft, 3 nodes, 2 losses of the leader by kill" "paxos, 3 nodes, 2 lo
     says "^$run, network [a-z]+, verdict valid"
 done
 [ "$(grep -cE '^  accepted write +[0-9]+ +[0-9.]+m?s ' "$work/out")" = 4 ] || complain "not four runs with accepted writes"
-expect 2 "$COUP" bench failover -n 3 --trials 1 --faults rate
+refuse 64 "'rate' does not take a leader away" "$COUP" bench failover --faults kill,rate
+refuse 64 "''" "$COUP" bench failover --faults ""
 refuse 64 "'nobody'" "$COUP" bench failover -a nobody --trials 1
 
 expect 0 "$COUP" bench start -n 3 --rounds 2

@@ -35,7 +35,10 @@ static int teardown(void **state)
 
 static int create(const char *folder, struct text *out, struct error *error)
 {
-    return run_folder_create(folder, "raft", 7, out, error);
+    int rc = run_folder_create(folder, "raft", 7, out, error);
+    if (rc == 0 && !folder)
+        run_folder_point(text_string(out));
+    return rc;
 }
 
 static void test_dated_and_latest(void **state)
@@ -54,8 +57,20 @@ static void test_dated_and_latest(void **state)
     (void)snprintf(path, sizeof path, "coup-runs/%s", link);
     assert_string_equal(path, second.at);
     assert_int_equal(stat("coup-runs/latest/.", &made), 0);
+    run_folder_point("mine/of/another"); /* not ours to point to */
+    assert_int_equal(stat("coup-runs/latest/.", &made), 0);
     text_release(&first);
     text_release(&second);
+}
+
+static void test_parents_are_made(void **state)
+{
+    (void)state;
+    struct text path = {0};
+    struct error error;
+    assert_int_equal(create("a/b//c/mine", &path, &error), 0);
+    assert_int_equal(access("a/b/c/mine", F_OK), 0);
+    text_release(&path);
 }
 
 /* All at once, same second, same seed: everybody gets one of their own, the link is never broken.
@@ -116,7 +131,7 @@ static void test_refused(void **state)
     assert_non_null(file);
     (void)fclose(file);
     refused("file", "not an empty folder");
-    refused("absent/mine", "No such file");
+    refused("file/mine", "Not a directory");
     refused("", "No such file");
     refused("/proc/mine", "/proc/mine");
     (void)rename("file", "coup-runs"); /* where the default folders should be */
@@ -128,9 +143,8 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FOLDER(test_dated_and_latest),
-        FOLDER(test_at_once),
-        FOLDER(test_named),
+        FOLDER(test_dated_and_latest), FOLDER(test_at_once),
+        FOLDER(test_parents_are_made), FOLDER(test_named),
         FOLDER(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

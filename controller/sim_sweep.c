@@ -31,7 +31,8 @@ struct sweep {
     uint64_t vacuous, repeated;
     uint64_t matching; /* invalid as expected */
     uint64_t happenings, events, simulated_ns;
-    uint64_t landed; /* fault kinds, over all seeds */
+    bool interrupted; /* not all seeds were run */
+    uint64_t landed;  /* fault kinds, over all seeds */
     uint64_t done;
     uint64_t by_check[CHECKS_MAX]; /* seeds in which the check was invalid */
     struct shown_failure shown[SHOWN_MAX];
@@ -212,25 +213,22 @@ static bool is_wanted(const struct sweep *sweep, const struct sweep_outcome *out
 }
 
 /* The end was asked for; what is done is shown. */
-static volatile sig_atomic_t sweep_interrupted;
-
-static void on_interrupt(int number)
+static bool is_interrupted(void)
 {
-    (void)number;
-    sweep_interrupted = 1;
+    sigset_t pending;
+    (void)sigpending(&pending); /* cannot fail for valid memory */
+    return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
 }
 
-/* Workers inherit this: a terminal's Ctrl-C reaches them too and must not kill them before the
- * results they have are taken. A signal that was ignored stays so. */
-static void catch_interrupts(void)
+/* They wait until somebody looks. Workers inherit this: a terminal's Ctrl-C reaches them too and
+ * must not kill them before the results they have are taken. */
+static void hold_interrupts(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM};
-    const struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        struct sigaction present;
-        if (sigaction(numbers[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN)
-            (void)sigaction(numbers[i], &action, NULL); /* cannot fail for these */
-    }
+    sigset_t held;
+    (void)sigemptyset(&held);
+    (void)sigaddset(&held, SIGINT);
+    (void)sigaddset(&held, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &held, NULL);
 }
 
 static bool take(void *context, uint64_t number, struct slice bytes)
@@ -256,7 +254,8 @@ static bool take(void *context, uint64_t number, struct slice bytes)
         show(sweep, &outcome, history);
     else
         free(history);
-    return !sweep_interrupted && (!wanted || sweep->order->keep_going);
+    sweep->interrupted = number < sweep->order->last && is_interrupted();
+    return !sweep->interrupted && (!wanted || sweep->order->keep_going);
 }
 
 static int work(void *context, uint64_t number, struct text *result, struct error *error)
@@ -287,7 +286,7 @@ static enum verdict whole_verdict(const struct sweep *sweep)
 {
     if (sweep->counts[VERDICT_INVALID])
         return VERDICT_INVALID;
-    if (sweep_interrupted)
+    if (sweep->interrupted)
         return VERDICT_UNKNOWN; /* seeds that were asked for are missing */
     if (sweep->counts[VERDICT_UNKNOWN] > sweep->vacuous || sweep->counts[VERDICT_VALID] == 0)
         return VERDICT_UNKNOWN;
@@ -340,7 +339,7 @@ static void add_summary(const struct sweep *sweep, struct text *out)
     for (uint32_t i = 0; checks[i]; i++)
         if (sweep->by_check[i])
             text_add(out, "  %s invalid in %" PRIu64 "\n", checks[i]->name, sweep->by_check[i]);
-    if (sweep_interrupted)
+    if (sweep->interrupted)
         text_add(out, "  interrupted after %" PRIu64 " of %" PRIu64 " seeds\n", sweep->done,
                  sweep->order->last - sweep->order->first + 1);
     if (sweep->vacuous)
@@ -419,7 +418,7 @@ int sweep_execute(const struct sweep_order *order, struct error *error)
                         .tick = draw_line};
     sweep->order = order;
     sweep->started_ns = wall_ns();
-    catch_interrupts();
+    hold_interrupts();
     int rc = farm_run(&farm, error);
     clear_line(sweep);
     if (rc < 0)

@@ -1,8 +1,18 @@
 /* `coup check`: saved histories to verdicts. */
 #include "controller/command.h"
 
+#include "controller/expectation.h"
 #include "controller/output.h"
 #include "report/verdict.h"
+
+/* What the run was expected to come to, if anything was: told, but no part of the verdict. */
+static void add_expected(const struct report *report, struct text *out)
+{
+    struct expectation expect;
+    struct error ignored;
+    if (expectation_parse(report->header->expect, &expect, &ignored) == 0)
+        expectation_line(&expect, expectation_judge(&expect, report->data) == EXIT_VALID, out);
+}
 
 /* Judge one history, append what is to be printed. Returns the exit code, or -errno. */
 static int check_one(const struct command_line *line, const char *path, struct text *out,
@@ -25,6 +35,7 @@ static int check_one(const struct command_line *line, const char *path, struct t
             text_add(out, "\n");
         } else {
             report_text_with_events(&report, out);
+            add_expected(&report, out);
         }
         rc = (int)verdict_exit_code(data.verdict);
         report_data_release(&data);

@@ -19,6 +19,7 @@ static int parse_faults(const struct scenario_use *use, struct run_config *confi
         return faults_parse(command_text(line, "faults"), config->faults, &config->fault_count,
                             error);
     config->schedule = &use->scenario.schedule;
+    config->scenario = command_text(line, "scenario");
     config->fault_count = use->kind_count;
     memcpy(config->faults, use->kinds, sizeof use->kinds);
     return 0;

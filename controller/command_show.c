@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "controller/expectation.h"
 #include "controller/output.h"
 #include "histories/file.h"
 #include "histories/show.h"
+#include "nemesis/scenario_write.h"
 
 #define WRITE_AT_BYTES 65536u
 
@@ -107,16 +109,45 @@ static int show_events(struct history_reader *reader, const struct filter *filte
     return rc;
 }
 
+static int refuse_filters(const struct command_line *line, struct error *error)
+{
+    static const char *const filters[] = {"from", "to", "process", "f", NULL};
+    for (uint32_t i = 0; filters[i]; i++)
+        if (command_given(line, filters[i]))
+            return error_usage(
+                error, "--scenario shows the whole schedule: --%s does not go with it", filters[i]);
+    return 0;
+}
+
+static int show_scenario(struct history_reader *reader, struct error *error)
+{
+    struct event event;
+    struct text out = {0};
+    struct resolved resolved;
+    int rc = resolved_read(history_header(reader), &resolved, error);
+    if (rc < 0)
+        return rc;
+    while (history_next(reader, &event) == 1)
+        resolved_event(&resolved, &event);
+    resolved.expect = expectation_recorded(history_recorded_verdict(reader));
+    scenario_write(history_header(reader), &resolved, &out);
+    rc = output_text(&out, error);
+    resolved_release(&resolved);
+    text_release(&out);
+    return rc;
+}
+
 static int show_run(const struct command_line *line, struct error *error)
 {
     struct filter filter;
     struct history_reader *reader;
-    int rc = filter_make(line, &filter, error);
+    bool scenario = command_given(line, "scenario");
+    int rc = scenario ? refuse_filters(line, error) : filter_make(line, &filter, error);
     if (rc == 0)
         rc = history_open(line->arguments[0], &reader, error);
     if (rc < 0)
         return rc;
-    rc = show_events(reader, &filter, error);
+    rc = scenario ? show_scenario(reader, error) : show_events(reader, &filter, error);
     if (rc == 0 && history_damage(reader)) {
         (void)error_set(error, -EBADMSG, "%s: %s: %s", line->path, line->arguments[0],
                         history_damage(reader));
@@ -138,11 +169,15 @@ static const struct command_option show_options[] = {
      "only events of these processes: n1, client-1, resource, nemesis, controller"},
     {"f", 'f', ARGUMENT_LIST, "LIST", NULL, 0, 0, NULL,
      "only these kinds of event: lead, vote, accept, fault, ..."},
+    {.name = "scenario",
+     .help = "instead, the run as a scenario for coup run --scenario and coup sim --scenario: "
+             "cluster, faults as they came to pass, and the verdict as what is expected"},
     {.name = NULL},
 };
 
 static const char *const show_examples[] = {
     "coup show coup-runs/latest/history.coup --f lead,step-down,fault,heal",
+    "coup show --scenario history.coup >again.yaml",
     "coup show history.coup --process n1,resource --from 4.2s --to 4.5s",
     NULL,
 };

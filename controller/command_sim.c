@@ -95,6 +95,7 @@ static int parse_faults(const struct scenario_use *use, struct swarm_request *re
         return faults_parse(command_text(&use->line, "faults"), base->kinds, &base->kind_count,
                             error);
     base->schedule = &use->scenario.schedule;
+    base->scenario = command_text(&use->line, "scenario");
     base->kind_count = use->kind_count;
     memcpy(base->kinds, use->kinds, sizeof use->kinds);
     return 0;
@@ -112,6 +113,7 @@ static int parse_request(const struct scenario_use *use, struct swarm_request *r
                  .record = SIM_CHECK,
                  .trace = command_given(line, "trace"),
                  .checks = command_text(line, "checks"),
+                 .expect = command_text(line, "expect"),
                  .version = version_text()},
     };
     int rc = parse_nodes(line, request, error);

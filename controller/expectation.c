@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <jansson.h>
+
 static int unknown_check(const char *name, struct error *error)
 {
     struct text accepted = {0};
@@ -72,4 +74,30 @@ void expectation_line(const struct expectation *expectation, bool met, struct te
     text_add(out, met ? "as expected: " : "not as expected: ");
     expectation_format(expectation, out);
     text_add(out, met ? "\n" : " was expected\n");
+}
+
+static bool is_text(const json_t *object, const char *key, const char *value)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text && strcmp(text, value) == 0;
+}
+
+char *expectation_recorded(struct slice verdict)
+{
+    json_t *root = json_loadb(verdict.at, verdict.length, 0, NULL), *check;
+    struct text out = {0};
+    size_t i;
+    if (is_text(root, "verdict", "valid"))
+        text_add(&out, "valid");
+    if (is_text(root, "verdict", "invalid"))
+        text_add(&out, "invalid");
+    json_array_foreach(json_object_get(root, "checks"), i, check)
+    {
+        if (!out.at || !is_text(check, "verdict", "invalid"))
+            continue;
+        text_add(&out, ":%s", json_string_value(json_object_get(check, "name")));
+        break;
+    }
+    json_decref(root);
+    return out.at;
 }

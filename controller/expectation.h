@@ -16,6 +16,10 @@ int expectation_parse(const char *text, struct expectation *out, struct error *e
 /* As it is read. */
 void expectation_format(const struct expectation *expectation, struct text *out);
 
+/* What a verdict recorded in a history (its JSON) would have met; NULL: it says neither valid nor
+ * invalid, or nothing was recorded. The caller frees. */
+char *expectation_recorded(struct slice verdict);
+
 /* Unknown is neither as expected nor against it: it stays 2. */
 enum exit_code expectation_judge(const struct expectation *expectation,
                                  const struct report_data *data);

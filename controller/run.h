@@ -25,11 +25,12 @@ struct run_config {
     uint64_t rate; /* operations a second, of each client */
     bool trace;
     struct expectation expect;
-    const char *folder;  /* the run's own; NULL: a new one below coup-runs/ */
-    const char *command; /* argv as for a shell, for the record */
-    bool print;          /* verdict on stdout */
-    bool json;           /* as one JSON object */
-    bool quiet;          /* nothing on stderr but errors */
+    const char *scenario; /* its name or file, for the record; NULL: none */
+    const char *folder;   /* the run's own; NULL: a new one below coup-runs/ */
+    const char *command;  /* argv as for a shell, for the record */
+    bool print;           /* verdict on stdout */
+    bool json;            /* as one JSON object */
+    bool quiet;           /* nothing on stderr but errors */
 };
 
 #define RUN_PATH_MAX 4096

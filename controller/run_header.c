@@ -29,6 +29,14 @@ static char *all_options(const struct run_config *config)
     return taken(&out);
 }
 
+static char *expected(const struct run_config *config)
+{
+    struct text out = {0};
+    if (config->expect.given)
+        expectation_format(&config->expect, &out);
+    return taken(&out);
+}
+
 char *run_host(void)
 {
     struct utsname kernel;
@@ -96,6 +104,8 @@ void run_header(const struct run_config *config, const struct header_facts *fact
         .physics = must_copy(""),
         .knobs = config->elector.knobs,
         .host = run_host(),
+        .scenario = must_copy(config->scenario ? config->scenario : ""),
+        .expect = expected(config),
     };
     add_schedule(facts->schedule, out);
     add_capabilities(out);

@@ -51,6 +51,8 @@ static const struct key keys[] = {
     {"capabilities", KEY_LIST, MEMBER(capabilities), MEMBER(capability_count), 0, false},
     {"host", KEY_TEXT, MEMBER(host), 0, 0, false},
     {"clock_uncertainty_ns", KEY_LARGE, MEMBER(clock_uncertainty_ns), 0, 0, false},
+    {"scenario", KEY_TEXT, MEMBER(scenario), 0, 0, true},
+    {"expect", KEY_TEXT, MEMBER(expect), 0, 0, true},
 };
 
 #define KEY_COUNT (sizeof keys / sizeof keys[0])

@@ -62,6 +62,8 @@ struct history_header {
     uint32_t capability_count;
     char *host;                    /* kernel, cores, memory in one line */
     uint64_t clock_uncertainty_ns; /* events closer than this are not ordered; 0 on one machine */
+    char *scenario;                /* file or name of the scenario that was run; "" for none */
+    char *expect;                  /* verdict that was expected, "invalid:CHECK"; "" for none */
 };
 
 void header_release(struct history_header *header);

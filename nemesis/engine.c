@@ -82,6 +82,7 @@ static struct fault_record record_of(const struct engine *engine, const struct a
         .begin_ns = acted ? active->begin_ns : engine->now_ns,
         .end_ns = acted ? active->end_ns : engine->now_ns,
         .touched = active->touched,
+        .actor = active->actor,
         .due_ns = active->actor ? active->due_ns - engine->origin_ns : 0,
     };
 }

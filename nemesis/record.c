@@ -55,7 +55,7 @@ static void add_parameters(const struct fault_record *record, struct text *out)
     }
     if (record->due_ns) {
         char at[UNIT_TEXT_MAX];
-        text_add(out, ",at=%s", format_duration(record->due_ns, at));
+        text_add(out, ",at=%s,by=n%u", format_duration(record->due_ns, at), record->actor);
     }
 }
 

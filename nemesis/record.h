@@ -15,6 +15,7 @@ struct fault_record {
     uint64_t begin_ns, end_ns;
     uint64_t touched; /* heals */
     uint64_t due_ns;  /* of a fault that waited for an event: its time in the faults phase; or 0 */
+    uint32_t actor;   /* whose event that was; or 0 */
 };
 
 /* The finished event, texts in `scratch` until it is cleared. */

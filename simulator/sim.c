@@ -93,6 +93,8 @@ static void fill_header(const struct sim_config *config, const struct schedule *
         .physics = formatted_physics(config),
         .knobs = config->elector.knobs,
         .host = must_copy(""),
+        .scenario = must_copy(config->scenario ? config->scenario : ""),
+        .expect = must_copy(config->expect ? config->expect : ""),
     };
     if (config->record == SIM_KEEP)
         format_schedule(schedule, out);

@@ -63,6 +63,8 @@ struct sim_config {
     const char *checks;  /* as checker_new() */
     const char *command; /* for the header, as is `version`; NULL: none */
     const char *version;
+    const char *scenario; /* these two as well */
+    const char *expect;
     uint64_t happenings_max; /* asserted: a run that never ends is a bug; 0: no limit */
 };
 

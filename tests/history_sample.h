@@ -13,11 +13,12 @@ static inline struct history_header sample_header(void)
 {
     static char version[] = "0.1.0 (abc123)", command[] = "coup run -a raft -n 5 --note 'a \"b\"'";
     static char world[] = "real", algorithm[] = "raft", options[] = "prevote=on,checkquorum=off";
-    static char network[] = "switch", resource[] = "fenced", faults[] = "kill,pause";
+    static char network[] = "switch", resource[] = "fenced", kinds[] = "kill,pause";
     static char physics[] = "drift=1%";
     static char host[] = "Linux 6.1, 2 cores, 8 GiB \xc3\xa4";
     static char first[] = "at=1s fault=kill on=leader for=500ms", second[] = "at=2s fault=pause";
     static char able[] = "kill: available", unable[] = "clock: no libfaketime";
+    static char scenario[] = "raft-leader-crash", expect[] = "valid";
     static char *schedule[] = {first, second}, *capabilities[] = {able, unable};
     struct history_header header = {
         .version = version,
@@ -34,7 +35,7 @@ static inline struct history_header sample_header(void)
         .clients = 3,
         .network = network,
         .resource = resource,
-        .faults = faults,
+        .faults = kinds,
         .fault_every_ns = 3000000000,
         .duration_ns = 30000000000,
         .client_pause_ns = 20000000,
@@ -46,6 +47,8 @@ static inline struct history_header sample_header(void)
         .capability_count = 2,
         .host = host,
         .clock_uncertainty_ns = 12000,
+        .scenario = scenario,
+        .expect = expect,
     };
     knobs_defaults(&header.knobs);
     header.knobs.registers = 7;

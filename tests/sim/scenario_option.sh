@@ -27,6 +27,7 @@ one 'seed: 7'
 expect 0 "$COUP" sim --scenario one.yaml --keep all -o kept
 [ -s kept/seed-7.coup ] || complain "the seed of the file was not taken"
 expect 0 "$COUP" check kept/seed-7.coup
+says '^as expected: valid$'
 one 'set: {heartbeat: 10ms, registers: 2}'
 expect 0 "$COUP" sim --scenario "$work/one.yaml" --set registers=3 --seeds 1 --keep all -o both
 expect 0 "$COUP" convert both/seed-1.coup --to jsonl

@@ -34,7 +34,8 @@ static const char *const keys[] = {
 };
 
 /* May be missing: zero or empty then, and not written again. */
-static const char *const optional[] = {"client_pause_ns", "traced", "physics"};
+static const char *const optional[] = {"client_pause_ns", "traced", "physics", "scenario",
+                                       "expect"};
 
 /* What reading says: "good" or the error. */
 static const char *outcome(const char *json, struct error *error)

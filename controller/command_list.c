@@ -125,8 +125,9 @@ static void list_knobs(struct grid *grid)
     }
 }
 
-static const struct grid_column scenario_columns[] = {
-    {"name", false}, {"algorithm", false}, {"expect", false}, {"summary", false}, {NULL, false}};
+static const struct grid_column scenario_columns[] = {{"name", false},   {"algorithm", false},
+                                                      {"expect", false}, {"summary", false},
+                                                      {"source", true},  {NULL, false}};
 
 /* They are read at test time: one that cannot be is our own bug. */
 static void list_scenarios(struct grid *grid)
@@ -142,6 +143,7 @@ static void list_scenarios(struct grid *grid)
         grid_cell(grid, "%s", scenario.algorithm);
         grid_cell(grid, "%s", scenario.expect);
         grid_cell(grid, "%s", scenario.summary);
+        grid_cell(grid, "%s", scenario.source);
         scenario_release(&scenario);
     }
 }

@@ -23,6 +23,7 @@ static const struct key {
 } keys[] = {
     {"name", KEY_TEXT, offsetof(struct scenario, name), NULL, 0, 0},
     {"summary", KEY_TEXT, offsetof(struct scenario, summary), "", 0, 0},
+    {"source", KEY_TEXT, offsetof(struct scenario, source), "", 0, 0},
     {"algorithm", KEY_TEXT, offsetof(struct scenario, algorithm), NULL, 0, 0},
     {"nodes", KEY_COUNT, offsetof(struct scenario, nodes), "5", 1, NODES_MAX},
     {"witnesses", KEY_COUNT, offsetof(struct scenario, witnesses), "0", 0, NODES_MAX},

@@ -23,6 +23,7 @@
 /* Texts are owned; those not given are "". scenario_release() frees all; zeroed is empty. */
 struct scenario {
     char *name, *summary;
+    char *source;    /* where what it shows was seen */
     char *algorithm; /* as for -a */
     char *knobs;     /* as for --set */
     char *physics;   /* simulated runs only, as for --physics */

@@ -1,7 +1,9 @@
 /* SIGKILL of the controller, outside or inside, at random moments: within a second nothing of the
- * run is left, and the history so far is checked like any other. */
+ * run is left, and the history so far is checked like any other. Arguments: how many kills, and
+ * instead of the second so many ms, for a machine inside a slow one. */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,9 +14,13 @@
 #include "tests/test.h"
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define KILLS 50
-#define GONE_WITHIN_MS 1000u
 #define KILLED_WITHIN_MS 2500u
+
+struct killing {
+    struct program_bench bench;
+    int kills;
+    unsigned gone_within_ms;
+};
 
 static bool has_bytes(const struct program_bench *bench, const char *name)
 {
@@ -24,8 +30,9 @@ static bool has_bytes(const struct program_bench *bench, const char *name)
     return stat(path, &file) == 0 && file.st_size > 0;
 }
 
-static void kill_one(const struct program_bench *bench, int number, struct random *random)
+static void kill_one(const struct killing *killing, int number, struct random *random)
 {
+    const struct program_bench *bench = &killing->bench;
     char folder[32], history[64];
     (void)snprintf(folder, sizeof folder, "run-%d", number);
     (void)snprintf(history, sizeof history, "%s/history.coup", folder);
@@ -38,7 +45,7 @@ static void kill_one(const struct program_bench *bench, int number, struct rando
     (void)usleep((useconds_t)(ms * 1000));
     (void)kill(outside || inside == 0 ? pid : inside, SIGKILL);
     int code = program_wait(pid, 5000);
-    if (!program_nothing_left(bench, GONE_WITHIN_MS))
+    if (!program_nothing_left(bench, killing->gone_within_ms))
         fail_msg("%u things are left of run %d, whose %s was killed after %u ms",
                  program_left(bench), number, outside ? "outside" : "inside", (unsigned)ms);
     if (!outside && inside)
@@ -57,21 +64,26 @@ static void kill_one(const struct program_bench *bench, int number, struct rando
 
 static void test_killed_at_any_moment(void **state)
 {
+    const struct killing *killing = *state;
     struct random random;
     random_init(&random, 11, "kills", 0);
-    for (int i = 0; i < KILLS; i++)
-        kill_one(*state, i, &random);
+    for (int i = 0; i < killing->kills; i++)
+        kill_one(killing, i, &random);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    struct program_bench bench;
-    if (!program_open(&bench))
+    struct killing killing = {.kills = 50, .gone_within_ms = 1000};
+    if (argc > 1)
+        killing.kills = (int)strtol(argv[1], NULL, 10);
+    if (argc > 2)
+        killing.gone_within_ms = (unsigned)strtoul(argv[2], NULL, 10);
+    if (!program_open(&killing.bench))
         return 77;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(test_killed_at_any_moment, &bench),
+        cmocka_unit_test_prestate(test_killed_at_any_moment, &killing),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    program_close(&bench);
+    program_close(&killing.bench);
     return failed;
 }

@@ -22,7 +22,9 @@
     X(recover_within, "recover-within", DURATION, "0", 0, 600000000000,                       \
       "bound of the recovers check; 0 means ten election timeouts")                           \
     X(restart_after, "restart-after", DURATION, "200ms", 0, 60000000000,                      \
-      "a node that ended outside a fault is started again after this long")
+      "a node that ended outside a fault is started again after this long")                   \
+    X(tcp_fast, "tcp-fast", SWITCH, "on", 0, 1,                                               \
+      "TCP gives up on dead peers and resends soon; off: as the kernel does by itself")
 
 struct knobs {
 #define X(field, name, type, initial, min, max, help) uint64_t field;

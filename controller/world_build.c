@@ -114,6 +114,7 @@ static int open_network(struct world *world, struct error *error)
         .endpoint_count = count,
         .prefix_bits = ADDRESS_PREFIX_BITS,
         .seed = world->config.run->seed,
+        .tcp_as_kernel = !world->config.run->elector.knobs.tcp_fast,
         .program_folder = text_string(&world->programs),
         .log_path = text_string(&log),
         .origin_ns = world->config.origin_ns,

@@ -191,6 +191,32 @@ static void test_namespaces_are_tuned(void **state)
     }
 }
 
+static void test_tcp_can_be_left_alone(void **state)
+{
+    struct lab *lab = *state;
+    int fresh = namespace_new(), left = namespace_new();
+    struct endpoint endpoint = {PROCESS_NUMBER(PROCESS_NODE, 1), left, LAB_BASE + 1};
+    const struct network_config config = {.endpoints = &endpoint,
+                                          .endpoint_count = 1,
+                                          .prefix_bits = 24,
+                                          .tcp_as_kernel = true,
+                                          .program_folder = PROGRAMS_FOLDER};
+    const struct network_listener listener = {lab, lab_on_answer, lab_on_note, lab_on_failed};
+    struct network *network;
+    struct error error;
+    uv_loop_t loop;
+    char path[] = "/proc/sys/net/ipv4/tcp_retries2";
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(lab->backend->open(&config, &loop, &listener, &network, &error), 0);
+    assert_int_equal(namespace_call(left, read_setting, path),
+                     namespace_call(fresh, read_setting, path));
+    lab->backend->close(network);
+    (void)uv_run(&loop, UV_RUN_DEFAULT); /* until its switch has ended */
+    assert_int_equal(uv_loop_close(&loop), 0);
+    (void)close(fresh);
+    (void)close(left);
+}
+
 /* ---- the end of coup-switch ---- */
 
 static void test_a_killed_switch_is_replaced(void **state)
@@ -297,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_cut_data_keeps_the_other_direction),
         cmocka_unit_test(test_dead_connections_are_noticed),
         cmocka_unit_test(test_namespaces_are_tuned),
+        cmocka_unit_test(test_tcp_can_be_left_alone),
         cmocka_unit_test(test_a_killed_switch_is_replaced),
         cmocka_unit_test(test_requests_survive_the_switch),
         cmocka_unit_test(test_a_switch_that_keeps_dying_is_given_up),

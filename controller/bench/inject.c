@@ -1,5 +1,6 @@
 /* `coup bench inject`: from the moment a partition is asked for until the network says that it
- * holds, and how long the network itself took from its first link to its last. */
+ * holds, and how long the network itself took from its first link to its last; by each backend, and
+ * by tc as a script would run it. */
 #define _GNU_SOURCE /* unshare */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,8 @@
 
 #include "base/units.h"
 #include "controller/bench.h"
+#include "controller/bench/inject_tc.h"
+#include "controller/grid.h"
 #include "controller/output.h"
 #include "controller/programs.h"
 #include "controller/sandbox.h"
@@ -50,6 +53,13 @@ static void on_answer(void *context, uint64_t ticket, const char *failure, uint6
 
 /* ---- one measurement ---- */
 
+/* A way to get links cut. */
+struct way {
+    const char *name, *backend;
+    uint64_t rounds_max;
+    int (*apply)(struct bench *bench, const struct injection *injection, struct error *error);
+};
+
 struct samples {
     uint64_t *answer_ns, *took_ns; /* one a round; owned */
 };
@@ -60,19 +70,9 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void report_times(const char *what, uint64_t *samples, uint64_t count, struct text *out)
+static int by_network(struct bench *bench, const struct injection *injection, struct error *error)
 {
-    char median[UNIT_TEXT_MAX], most[UNIT_TEXT_MAX], highest[UNIT_TEXT_MAX];
-    qsort(samples, count, sizeof *samples, compare);
-    text_add(out, "  %-18s median %8s   99%% within %8s   highest %8s\n", what,
-             human_duration(samples[count / 2], median),
-             human_duration(samples[count * 99 / 100], most),
-             human_duration(samples[count - 1], highest));
-}
-
-static int apply(struct bench *bench, const struct injection *injection, uint64_t ticket,
-                 struct error *error)
-{
+    uint64_t ticket = bench->answered + 1;
     bench->backend->apply(bench->network, ticket, injection->links, injection->link_count);
     while (bench->answered != ticket)
         (void)uv_run(&bench->loop, UV_RUN_ONCE); /* an answer, or a failure, always comes */
@@ -82,14 +82,43 @@ static int apply(struct bench *bench, const struct injection *injection, uint64_
     return -EIO;
 }
 
+static int by_tc(struct bench *bench, const struct injection *injection, bool batch,
+                 struct error *error)
+{
+    uint64_t begin_ns = clock_true_ns();
+    int rc = tc_apply(bench->endpoints, injection->links, injection->link_count, batch, error);
+    bench->answer_ns = clock_true_ns();
+    bench->took_ns = bench->answer_ns - begin_ns;
+    return rc;
+}
+
+static int by_tc_batch(struct bench *bench, const struct injection *injection, struct error *error)
+{
+    return by_tc(bench, injection, true, error);
+}
+
+static int by_tc_each(struct bench *bench, const struct injection *injection, struct error *error)
+{
+    return by_tc(bench, injection, false, error);
+}
+
+static const struct way ways[] = {
+    {"netem, packed netlink", "netem", ROUNDS_MAX, by_network},
+    {"tc -batch, one a node", "netem", 10, by_tc_batch},
+    {"tc, one a link", "netem", 1, by_tc_each},
+    {"switch", "switch", ROUNDS_MAX, by_network},
+};
+
+#define WAYS (sizeof ways / sizeof ways[0])
+
 static void clean(struct injection *injection)
 {
     for (uint32_t i = 0; i < injection->link_count; i++)
         injection->links[i].impairment = (struct impairment){0};
 }
 
-static int measure(struct bench *bench, uint64_t rounds, struct samples *samples,
-                   struct error *error)
+static int measure(struct bench *bench, const struct way *way, uint64_t rounds,
+                   struct samples *samples, struct error *error)
 {
     struct random random;
     int rc = 0;
@@ -100,12 +129,12 @@ static int measure(struct bench *bench, uint64_t rounds, struct samples *samples
         node_set side = shape_side(&random, bench->nodes, all, bench->nodes / 2);
         shape_split(&halves, side, all & ~side, (struct impairment){.cut = true});
         uint64_t begin_ns = clock_true_ns();
-        rc = apply(bench, &halves, 2 * round + 1, error);
+        rc = way->apply(bench, &halves, error);
         samples->answer_ns[round] = bench->answer_ns - begin_ns;
         samples->took_ns[round] = bench->took_ns;
         clean(&halves);
         if (rc == 0)
-            rc = apply(bench, &halves, 2 * round + 2, error);
+            rc = way->apply(bench, &halves, error);
         injection_release(&halves);
     }
     return rc;
@@ -152,26 +181,46 @@ static void close_network(struct bench *bench)
             (void)close(bench->endpoints[i].netns);
 }
 
-static int bench_nodes(uint32_t nodes, uint64_t rounds, const char *folder, struct text *out,
-                       struct error *error)
+static const struct grid_column columns[] = {
+    {"nodes", false},  {"links", false},      {"by", false},      {"rounds", false},
+    {"median", false}, {"99% within", false}, {"highest", false}, {"first to last link", false},
+    {NULL, false},
+};
+
+static void report(struct bench *bench, const struct way *way, uint64_t rounds,
+                   struct samples *samples, struct grid *grid)
 {
-    struct bench bench = {.backend = network_backends[0], .nodes = nodes};
-    struct samples samples = {must_alloc(rounds, sizeof(uint64_t)),
-                              must_alloc(rounds, sizeof(uint64_t))};
+    char median[UNIT_TEXT_MAX], most[UNIT_TEXT_MAX], highest[UNIT_TEXT_MAX], took[UNIT_TEXT_MAX];
+    qsort(samples->answer_ns, rounds, sizeof(uint64_t), compare);
+    qsort(samples->took_ns, rounds, sizeof(uint64_t), compare);
+    grid_row(grid, 0);
+    grid_cell(grid, "%u", bench->nodes);
+    grid_cell(grid, "%u", 2 * (bench->nodes / 2) * (bench->nodes - bench->nodes / 2));
+    grid_cell(grid, "%s", way->name);
+    grid_cell(grid, "%" PRIu64, rounds);
+    grid_cell(grid, "%s", human_duration(samples->answer_ns[rounds / 2], median));
+    grid_cell(grid, "%s", human_duration(samples->answer_ns[rounds * 99 / 100], most));
+    grid_cell(grid, "%s", human_duration(samples->answer_ns[rounds - 1], highest));
+    grid_cell(grid, "%s", human_duration(samples->took_ns[rounds / 2], took));
+}
+
+static int bench_way(const struct way *way, uint32_t nodes, uint64_t rounds, const char *folder,
+                     struct grid *grid, struct error *error)
+{
+    struct bench bench = {.backend = network_find(way->backend), .nodes = nodes};
+    rounds = rounds < way->rounds_max ? rounds : way->rounds_max;
     int rc = uv_loop_init(&bench.loop);
     if (rc < 0)
         return error_set(error, rc, "event loop: %s", uv_strerror(rc));
+    struct samples samples = {must_alloc(rounds, sizeof(uint64_t)),
+                              must_alloc(rounds, sizeof(uint64_t))};
     rc = open_namespaces(&bench, error);
     if (rc == 0)
         rc = open_network(&bench, folder, error);
     if (rc == 0)
-        rc = measure(&bench, rounds, &samples, error);
-    if (rc == 0) {
-        text_add(out, "%u nodes in two halves, %u links, network %s, %" PRIu64 " rounds\n", nodes,
-                 2 * (nodes / 2) * (nodes - nodes / 2), bench.backend->name, rounds);
-        report_times("asked to confirmed", samples.answer_ns, rounds, out);
-        report_times("first to last link", samples.took_ns, rounds, out);
-    }
+        rc = measure(&bench, way, rounds, &samples, error);
+    if (rc == 0)
+        report(&bench, way, rounds, &samples, grid);
     close_network(&bench);
     free(samples.answer_ns);
     free(samples.took_ns);
@@ -185,17 +234,39 @@ struct request {
     struct text folder;
 };
 
+/* Each way for each size, but those that this machine cannot go; why not comes behind. */
+static int bench_all(const struct request *request, struct text *out, struct error *error)
+{
+    static const uint32_t sizes[] = {5, 9, 25};
+    struct grid grid = {.columns = columns};
+    struct text missing = {0};
+    int rc = 0;
+    bool possible[WAYS];
+    for (size_t way = 0; way < WAYS; way++) {
+        struct error why;
+        possible[way] = network_find(ways[way].backend)->probe(&why) == 0;
+        if (!possible[way] && ways[way].apply == by_network) /* once for each network */
+            text_add(&missing, "not measured: network %s: %s\n", ways[way].backend, why.text);
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (size_t way = 0; rc == 0 && way < WAYS; way++)
+            if (possible[way])
+                rc = bench_way(&ways[way], sizes[i], request->rounds, text_string(&request->folder),
+                               &grid, error);
+    grid_text(&grid, 0, false, out);
+    text_add(out, "%s", text_string(&missing));
+    grid_release(&grid);
+    text_release(&missing);
+    return rc;
+}
+
 /* In a sandbox, so that it needs no root and leaves nothing. */
 static int inside(void *context, int outside_fd)
 {
-    static const uint32_t sizes[] = {5, 9, 25};
-    const struct request *request = context;
     struct text out = {0};
     struct error error;
-    int rc = 0;
     (void)outside_fd; /* the kernel ends us with the process outside */
-    for (size_t i = 0; rc == 0 && i < sizeof sizes / sizeof sizes[0]; i++)
-        rc = bench_nodes(sizes[i], request->rounds, text_string(&request->folder), &out, &error);
+    int rc = bench_all(context, &out, &error);
     if (rc == 0)
         rc = output_text(&out, &error);
     text_release(&out);
@@ -226,7 +297,8 @@ static const struct command_option options[] = {
 
 const struct command bench_inject = {
     .name = "inject",
-    .summary = "cut a network of 5, 9 and 25 nodes in halves until it says so",
+    .summary =
+        "cut a network of 5, 9 and 25 nodes in halves until it says so, by each way there is",
     .arguments = "",
     .options = options,
     .run = run,

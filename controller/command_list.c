@@ -60,6 +60,25 @@ static void list_algorithms(struct grid *grid)
     }
 }
 
+static const struct grid_column guarantee_columns[] = {
+    {"algorithm", false}, {"under", false}, {"holds", false}, {NULL, false}};
+
+static void list_guarantees(struct grid *grid)
+{
+    for (uint32_t i = 0; algorithms[i]; i++) {
+        for (int under = 0; under < UNDERS; under++) {
+            grid_row(grid, 0);
+            grid_cell(grid, "%s", algorithms[i]->name);
+            grid_cell(grid, "%s", under_names[under]);
+            grid_cell(grid, "%s", algorithms[i]->bears[under]);
+        }
+        grid_row(grid, 0);
+        grid_cell(grid, "%s", algorithms[i]->name);
+        grid_cell(grid, "broken by");
+        grid_cell(grid, "%s", algorithms[i]->broken_by);
+    }
+}
+
 static const struct grid_column bug_columns[] = {
     {"name", false}, {"caught_by", false}, {"faults", false}, {"summary", false}, {NULL, false}};
 
@@ -155,6 +174,7 @@ static const struct listing {
     void (*fill)(struct grid *grid);
 } listings[] = {
     {"algorithms", algorithm_columns, "options", list_algorithms},
+    {"guarantees", guarantee_columns, NULL, list_guarantees},
     {"faults", fault_columns, "parameters", list_faults},
     {"checks", check_columns, NULL, list_checks},
     {"knobs", knob_columns, NULL, list_knobs},
@@ -214,8 +234,9 @@ static const char *const list_examples[] = {
 
 const struct command command_list = {
     .name = "list",
-    .summary = "list algorithms, faults, checks, knobs, planted bugs or scenarios",
-    .arguments = "algorithms|faults|checks|knobs|bugs|scenarios",
+    .summary =
+        "list algorithms, what they guarantee, faults, checks, knobs, planted bugs or scenarios",
+    .arguments = "algorithms|guarantees|faults|checks|knobs|bugs|scenarios",
     .arguments_min = 1,
     .arguments_max = 1,
     .options = list_options,

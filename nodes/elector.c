@@ -6,6 +6,13 @@
 
 #define IDS_FIRST 64u
 
+const char *const under_names[UNDERS] = {
+    [UNDER_CRASH] = "crash",
+    [UNDER_PARTITION] = "partition",
+    [UNDER_PAUSE] = "pause",
+    [UNDER_DRIFT] = "clock drift",
+};
+
 static uint32_t grown(uint32_t capacity, uint32_t first)
 {
     return capacity ? capacity * 2 : first;

@@ -155,10 +155,14 @@ struct bug {
     uint32_t seeds;      /* simulated runs within which it must be caught */
 };
 
+/* What can befall a cluster, as far as promises differ by it. */
+enum under { UNDER_CRASH, UNDER_PARTITION, UNDER_PAUSE, UNDER_DRIFT, UNDERS };
+
 struct algorithm {
     const char *name, *summary;
-    const char *reference; /* paper or protocol the rules come from */
-    const char *promises;  /* one sentence each, for docs and `coup list` */
+    const char *reference;     /* paper or protocol the rules come from */
+    const char *promises;      /* one sentence each, for docs and `coup list` */
+    const char *bears[UNDERS]; /* what still holds, by enum under */
     const char *broken_by;
     const char *const *kinds;     /* message kinds, NULL-terminated */
     const char *const *durable;   /* names of the durable words, NULL-terminated */
@@ -190,6 +194,8 @@ int algorithm_parse(const char *text, const struct algorithm **ret_algorithm,
  */
 uint64_t algorithm_clock_drift(const struct algorithm *algorithm,
                                const struct option_values *options);
+
+extern const char *const under_names[UNDERS]; /* "crash", ... */
 
 uint32_t algorithm_kind_count(const struct algorithm *algorithm);
 

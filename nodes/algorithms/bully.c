@@ -415,6 +415,16 @@ const struct algorithm algorithm_bully = {
     .summary = "the highest live id leads, and takes over as soon as it returns",
     .reference = "Garcia-Molina, Elections in a Distributed Computing System, 1982, section III",
     .promises = "after crashes the highest live node leads; quorum=on: one leader per epoch",
+    .bears[UNDER_CRASH] =
+        "one crash after the other: the highest live id leads; nobody who knows the "
+        "newest epoch alive: it may be used again",
+    .bears[UNDER_PARTITION] =
+        "a leader on each side, in one epoch if both elect; quorum=on: only with a "
+        "majority of all n",
+    .bears[UNDER_PAUSE] =
+        "a second leader until the first one wakes and hears of it; quorum=on: it "
+        "stops by itself",
+    .bears[UNDER_DRIFT] = "only timeouts stretch",
     .broken_by = "partitions and slow answers: one leader per side, in the same epoch",
     .kinds = kinds,
     .durable = words,

@@ -388,6 +388,11 @@ const struct algorithm algorithm_invitation = {
     .summary = "every node leads a group of its own, and groups that find each other merge",
     .reference = "Garcia-Molina, Elections in a Distributed Computing System, 1982, section IV",
     .promises = "connected nodes end in one group; group numbers are never shared or reused",
+    .bears[UNDER_CRASH] = "live nodes end in one group; group numbers are never shared",
+    .bears[UNDER_PARTITION] =
+        "a leader on each side, never of one number; merged again after the heal",
+    .bears[UNDER_PAUSE] = "its members form a group of their own and merge with it when it wakes",
+    .bears[UNDER_DRIFT] = "only timeouts stretch",
     .broken_by = "partitions: one leader per side, and several while groups merge",
     .kinds = kinds,
     .durable = words,

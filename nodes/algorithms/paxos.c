@@ -315,6 +315,12 @@ const struct algorithm algorithm_paxos = {
     .summary = "whoever a majority promised the highest ballot leads",
     .reference = "Lamport, Paxos Made Simple, 2001, sections 2.2 and 2.4",
     .promises = "a ballot has one leader for ever; a leader while a majority is connected",
+    .bears[UNDER_CRASH] =
+        "ballots are not shared; a leader while a majority runs, back within the bound",
+    .bears[UNDER_PARTITION] =
+        "the side with a majority has a leader, the other stops; no ballot is shared",
+    .bears[UNDER_PAUSE] = "the others prepare; who wakes stops, its late writes carry an old token",
+    .bears[UNDER_DRIFT] = "only timeouts stretch",
     .broken_by = "a majority that lost its disks",
     .kinds = kinds,
     .durable = words,

@@ -372,6 +372,17 @@ const struct algorithm algorithm_quorum_lease = {
     .summary = "the holder of a lease that a majority granted leads until it runs out",
     .reference = "Trencseni et al., PaxosLease, 2012; Gray and Cheriton, Leases, SOSP 1989",
     .promises = "leases do not overlap while clocks drift by no more than declared",
+    .bears[UNDER_CRASH] =
+        "no leader before the dead holder's lease is over; a restarted node grants "
+        "nothing for one lease",
+    .bears[UNDER_PARTITION] =
+        "the holder stops before the others may grant; a leader beside half cut nodes "
+        "is not promised",
+    .bears[UNDER_PAUSE] =
+        "the lease ends by the clock, not by a timer: who wakes late finds it gone",
+    .bears[UNDER_DRIFT] =
+        "no overlap while each clock's rate is within the option drift; beyond it, or "
+        "with margin=0, leases overlap",
     .broken_by = "clocks that drift more than declared, or margin=0",
     .kinds = kinds,
     .durable = words,

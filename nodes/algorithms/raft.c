@@ -249,8 +249,15 @@ const struct algorithm algorithm_raft = {
     .name = "raft",
     .summary = "terms, one durable vote per term, a majority, randomised timeouts",
     .reference = "Ongaro, Consensus: Bridging Theory and Practice, 2014, chapters 3, 4, 6 and 9",
-    .promises = "At most one leader per term, always; a leader while a majority is connected.",
-    .broken_by = "Disks that lose what was synced; an operator's force command.",
+    .promises = "at most one leader per term, always; a leader while a majority is connected",
+    .bears[UNDER_CRASH] =
+        "terms are not shared; a leader while a majority runs, back within the bound",
+    .bears[UNDER_PARTITION] =
+        "the side with a majority has a leader, the other steps down; no term is shared",
+    .bears[UNDER_PAUSE] =
+        "the others elect; who wakes steps down, its late writes carry an old token",
+    .bears[UNDER_DRIFT] = "only timeouts stretch",
+    .broken_by = "disks that lose what was synced; an operator's force command",
     .kinds = kinds,
     .durable = words,
     .options = options,

@@ -492,6 +492,16 @@ const struct algorithm algorithm_ring = {
     .summary = "a token collects the ids of the ring, the highest of them is announced",
     .reference = "Le Lann 1977; Chang and Roberts, CACM 22(5), 1979",
     .promises = "after crashes one live node of the ring leads; quorum=on: one leader per epoch",
+    .bears[UNDER_CRASH] =
+        "one crash after the other: a live member leads; nobody who knows the newest "
+        "epoch alive: it may be used again",
+    .bears[UNDER_PARTITION] =
+        "each side closes a ring and leads in one epoch; quorum=on: only with a "
+        "majority of all n, and not beside half cut nodes",
+    .bears[UNDER_PAUSE] =
+        "skipped as if dead: a second leader until it wakes; quorum=on: it stops by "
+        "itself",
+    .bears[UNDER_DRIFT] = "only timeouts stretch",
     .broken_by = "partitions: one ring, and one leader, per side, in the same epoch",
     .kinds = kinds,
     .durable = words,

@@ -256,6 +256,16 @@ const struct algorithm algorithm_successors = {
     .summary = "the leader names its successors in order, the first live one takes over unasked",
     .reference = "pre-designated standby; fallback by bully or raft",
     .promises = "after a crash the first live successor leads; quorum=on: one leader per term",
+    .bears[UNDER_CRASH] =
+        "one crash after the other: the first live successor leads at once; else as "
+        "its fallback",
+    .bears[UNDER_PARTITION] =
+        "a successor on each side can lead; quorum=on: only with a majority's votes, "
+        "and not beside half cut nodes",
+    .bears[UNDER_PAUSE] =
+        "a second leader until the first one wakes and hears of it; quorum=on: it "
+        "stops by itself",
+    .bears[UNDER_DRIFT] = "only timeouts stretch; beyond one slot two successors may move at once",
     .broken_by = "partitions, and pauses longer than an election timeout: a successor on each side",
     .kinds = kinds,
     .durable = words,

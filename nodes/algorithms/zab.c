@@ -505,6 +505,13 @@ const struct algorithm algorithm_zab = {
     .summary = "votes choose a candidate, then a majority acknowledges its new epoch",
     .reference = "Junqueira, Reed, Serafini, Zab, DSN 2011, phase 1; ZooKeeper's fast election",
     .promises = "at most one leader per epoch; a leader while a majority is connected",
+    .bears[UNDER_CRASH] =
+        "epochs are not shared; a leader while a majority runs, back within the bound",
+    .bears[UNDER_PARTITION] =
+        "the side with a majority has a leader, the other stops; a leader beside half "
+        "cut nodes is not promised",
+    .bears[UNDER_PAUSE] = "the others elect; who wakes stops, its late writes carry an old token",
+    .bears[UNDER_DRIFT] = "only timeouts stretch",
     .broken_by = "a majority that lost its disks",
     .kinds = kinds,
     .durable = words,

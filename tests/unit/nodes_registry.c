@@ -14,6 +14,8 @@ static void test_every_algorithm_is_complete(void **state)
                                      algorithm->broken_by};
         for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
             assert_true(texts[k] && texts[k][0]);
+        for (int under = 0; under < UNDERS; under++)
+            assert_true(algorithm->bears[under] && algorithm->bears[under][0]);
         assert_true(algorithm->traits && algorithm->state_size && algorithm->init &&
                     algorithm->step);
         assert_true(algorithm_kind_count(algorithm) > 0);

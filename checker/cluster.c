@@ -111,6 +111,8 @@ static void on_fault(struct cluster *cluster, const struct event *event)
     if (!fresh)
         return;
     active->effect = fault_effect(event);
+    if (active->effect == EFFECT_FAIL)
+        active->effect = EFFECT_DISTURB;
     if (active->effect == EFFECT_CUT)
         fault_links(event, add_link, active);
     else

@@ -83,5 +83,11 @@ const struct fault_kind fault_kinds[] = {
     {"clock-step", "clock", EFFECT_DISTURB},
     {"clock-rate", "clock", EFFECT_DISTURB},
     {"clock-strobe", "clock", EFFECT_DISTURB},
+    {"power-loss", "disk", EFFECT_KILL},
+    {"slow-fsync", "disk", EFFECT_DISTURB},
+    {"disk-full", "disk", EFFECT_FAIL},
+    {"io-error", "disk", EFFECT_FAIL},
+    {"disk-stall", "disk", EFFECT_DISTURB},
+    {"disk-wipe", "disk", EFFECT_KILL},
     {NULL, NULL, EFFECT_DISTURB},
 };

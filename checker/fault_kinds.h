@@ -9,7 +9,8 @@ enum fault_effect {
     EFFECT_DISTURB, /* slows or loses, now and then: no promise of progress holds */
     EFFECT_KILL,
     EFFECT_PAUSE,
-    EFFECT_CUT, /* the links named pass nothing of use until healed */
+    EFFECT_CUT,  /* the links named pass nothing of use until healed */
+    EFFECT_FAIL, /* as disturb, and a target that cannot keep its word may end by itself */
 };
 
 struct fault_kind {

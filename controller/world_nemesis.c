@@ -213,6 +213,7 @@ static void on_view(void *context, struct cluster_view *out)
     const struct world *world = context;
     view_cluster(&world->view, out);
     clocks_view(world, out);
+    out->missing[FACILITY_DISK] = "disks of real nodes cannot be troubled";
 }
 
 /* The engine stamped it when it happened. */

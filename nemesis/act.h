@@ -10,6 +10,9 @@ enum process_action {
     ACTION_KILL,  /* SIGKILL; undone by a restart */
     ACTION_PAUSE, /* SIGSTOP; undone by resuming */
     ACTION_CLOCK, /* bend its clocks */
+    ACTION_DISK,  /* trouble its disk */
+    ACTION_POWER, /* SIGKILL, and its disk loses what was not synced; undone by a restart */
+    ACTION_WIPE,  /* SIGKILL, and its disk is empty; undone by a restart */
 };
 
 /* The clocks of one machine against true time. The wall clock may be stepped either way, on top of
@@ -25,9 +28,32 @@ struct clock_bend {
 #define CLOCK_BEND_TEXT_MAX 64
 const char *clock_bend_format(const struct clock_bend *bend, char buffer[CLOCK_BEND_TEXT_MAX]);
 
+/* What a disk does to requests: all of it at once, each zeroed field nothing. */
+enum disk_symptom { DISK_SLOW, DISK_FULL, DISK_ERRORS, DISK_STALLED, DISK_SYMPTOMS };
+
+struct disk_trouble {
+    uint64_t fsync_delay_ns; /* DISK_SLOW: so much longer */
+    bool full;               /* DISK_FULL: ENOSPC after `room_bytes` more */
+    uint64_t room_bytes;
+    uint64_t error_ppm; /* DISK_ERRORS: share of requests that fail with EIO */
+    bool stalled;       /* DISK_STALLED: no request is answered */
+};
+
+/* "fsync +50ms, room 0, errors 100%, stalled"; "whole" */
+#define DISK_TROUBLE_TEXT_MAX 96
+const char *disk_trouble_format(const struct disk_trouble *trouble,
+                                char buffer[DISK_TROUBLE_TEXT_MAX]);
+
 struct act {
     enum process_action action;
     bool undo;
+    /* ACTION_DISK: as with clocks, what is asked for is the worst of all active ones. The symptom
+     * stays the fault's own: the answer counts the requests that it touched. */
+    struct disk_trouble disk;
+    enum disk_symptom symptom;
+    /* ACTION_POWER: how much of what was not synced the disk still took, in the order of the
+     * writes; the write at which the power went is torn. */
+    uint64_t kept_ppm;
     /* ACTION_CLOCK. A fault's own contribution; what a world is asked for is the sum of all active
      * ones, so undoing is asking for what is left. */
     struct clock_bend clock;
@@ -36,7 +62,7 @@ struct act {
 /* Whether the process is gone, or stands still, while the act lasts. */
 static inline bool act_ends(enum process_action action)
 {
-    return action == ACTION_KILL;
+    return action == ACTION_KILL || action == ACTION_POWER || action == ACTION_WIPE;
 }
 
 static inline bool act_stops(enum process_action action)

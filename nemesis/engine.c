@@ -161,7 +161,8 @@ static void install(struct engine *engine, struct active *active)
         active->stop_at_ns = half_ns > active->stop_at_ns ? half_ns : active->stop_at_ns;
     }
     if (injection->link_count) {
-        ask_counters(engine, active, REQUEST_BASELINE);
+        if (injection->act.action == ACTION_NONE)
+            ask_counters(engine, active, REQUEST_BASELINE);
         if (put_links(engine, active) == 0)
             active_detail(active, "another fault does the same to these links");
     }
@@ -265,7 +266,7 @@ static void stop(struct engine *engine, struct active *active)
     active->open++;
     if (active->injection.link_count) {
         (void)take_links(engine, active);
-        if (active->installed)
+        if (active->installed && active->injection.act.action == ACTION_NONE)
             ask_counters(engine, active, REQUEST_COUNTERS);
     }
     undo_act(engine, active, active->held);
@@ -297,7 +298,10 @@ static void stopped(struct engine *engine, struct active *active)
     active->stage = STAGE_OVER;
     if (!active->installed)
         return;
-    if (injection->act.action != ACTION_NONE)
+    if (injection->act.action == ACTION_DISK)
+        active->touched =
+            active->touched > active->baseline ? active->touched - active->baseline : 0;
+    else if (injection->act.action != ACTION_NONE)
         active->touched = nodes_count(active->landed);
     else if (!active->failed)
         active_detail(active, "%s %" PRIu64 " frames",
@@ -482,23 +486,4 @@ void engine_heal(struct engine *engine, uint64_t now_ns)
 bool engine_quiet(const struct engine *engine)
 {
     return engine->active_count == 0 && engine->request_count == 0;
-}
-
-#define SHOWN_TARGETS_MAX 3
-
-void engine_active(const struct engine *engine, struct text *out)
-{
-    bool first = true;
-    for (uint32_t i = 0; i < engine->active_count; i++) {
-        const struct active *active = engine->active[i];
-        if (active->stage != STAGE_ACTIVE)
-            continue;
-        text_add(out, "%s%s", first ? "" : " ", active->scheduled->fault->name);
-        first = false;
-        if (nodes_count(active->injection.targets) > SHOWN_TARGETS_MAX)
-            continue;
-        text_add(out, "(");
-        nodes_format(active->injection.targets, ',', out);
-        text_add(out, ")");
-    }
 }

@@ -27,6 +27,12 @@ static uint64_t new_request(struct engine *engine, struct active *active, enum r
     return engine->last_ticket;
 }
 
+static bool holds(const struct active *active, uint32_t node)
+{
+    bool lasts = active->stage == STAGE_STARTING || active->stage == STAGE_ACTIVE;
+    return lasts && active->held & node_bit(node);
+}
+
 /* What all active faults together make of the node's clocks. */
 static struct clock_bend bend_of(const struct engine *engine, uint32_t node)
 {
@@ -34,13 +40,32 @@ static struct clock_bend bend_of(const struct engine *engine, uint32_t node)
     for (uint32_t i = 0; i < engine->active_count; i++) {
         const struct active *active = engine->active[i];
         const struct act *act = &active->injection.act;
-        bool holds = active->stage == STAGE_STARTING || active->stage == STAGE_ACTIVE;
-        if (act->action != ACTION_CLOCK || !holds || !(active->held & node_bit(node)))
+        if (act->action != ACTION_CLOCK || !holds(active, node))
             continue;
         bend.step_ns += active->flapped ? -act->clock.step_ns : act->clock.step_ns;
         bend.rate_ppm = bend.rate_ppm * act->clock.rate_ppm / CLOCK_TRUE_PPM;
     }
     return bend;
+}
+
+/* The worst that all active faults together make of the node's disk. */
+static struct disk_trouble trouble_of(const struct engine *engine, uint32_t node)
+{
+    struct disk_trouble sum = {0};
+    for (uint32_t i = 0; i < engine->active_count; i++) {
+        const struct active *active = engine->active[i];
+        const struct disk_trouble *own = &active->injection.act.disk;
+        if (active->injection.act.action != ACTION_DISK || !holds(active, node))
+            continue;
+        sum.fsync_delay_ns += own->fsync_delay_ns;
+        if (own->full && (!sum.full || own->room_bytes < sum.room_bytes))
+            sum.room_bytes = own->room_bytes;
+        if (own->error_ppm > sum.error_ppm)
+            sum.error_ppm = own->error_ppm;
+        sum.full = sum.full || own->full;
+        sum.stalled = sum.stalled || own->stalled;
+    }
+    return sum;
 }
 
 static void ask_act(struct engine *engine, struct active *active, bool undo, uint32_t node)
@@ -50,6 +75,8 @@ static void ask_act(struct engine *engine, struct active *active, bool undo, uin
     act.undo = undo;
     if (act.action == ACTION_CLOCK)
         act.clock = bend_of(engine, node);
+    if (act.action == ACTION_DISK)
+        act.disk = trouble_of(engine, node);
     engine->world.act(engine->world.context, ticket, node, &act);
 }
 
@@ -78,6 +105,9 @@ static const struct {
     [ACTION_KILL] = {REQUEST_KILL, REQUEST_RESTART},
     [ACTION_PAUSE] = {REQUEST_PAUSE, REQUEST_RESUME},
     [ACTION_CLOCK] = {REQUEST_ACT, REQUEST_UNDO},
+    [ACTION_DISK] = {REQUEST_ACT, REQUEST_UNDO},
+    [ACTION_POWER] = {REQUEST_ACT, REQUEST_RESTART},
+    [ACTION_WIPE] = {REQUEST_ACT, REQUEST_RESTART},
 };
 
 static void ask(struct engine *engine, struct active *active, enum request_kind kind,
@@ -157,11 +187,23 @@ static bool undoes(enum request_kind kind)
     return kind == REQUEST_RESTART || kind == REQUEST_RESUME || kind == REQUEST_UNDO;
 }
 
-/* What went unanswered may have happened, and a clock that is not as asked is bent all the same:
- * both are undone as well. Else nothing has happened where it was refused. */
+/* What went unanswered may have happened, and a clock that is not as asked is bent all the same, a
+ * disk that did not confirm may be in trouble: all are undone as well. Else nothing has happened
+ * where it was refused. */
 static bool is_owed(const struct active *active, const struct answer *answer)
 {
-    return answer->ok || answer->late || active->injection.act.action == ACTION_CLOCK;
+    enum process_action action = active->injection.act.action;
+    return answer->ok || answer->late || action == ACTION_CLOCK || action == ACTION_DISK;
+}
+
+/* A disk's requests that showed the symptom are counted from before the fault to after it. */
+static void on_disk(struct active *active, const struct request *request,
+                    const struct answer *answer)
+{
+    if (active->stage == STAGE_STARTING)
+        active->baseline += answer->touched;
+    else if (request->kind == REQUEST_UNDO)
+        active->touched += answer->touched;
 }
 
 static void on_process(struct engine *engine, const struct request *request,
@@ -171,6 +213,8 @@ static void on_process(struct engine *engine, const struct request *request,
     node_set bit = node_bit(request->node);
     if (answer->ok && !undoes(request->kind) && act_ends(active->injection.act.action))
         forget_pause(engine, request->node);
+    if (active->injection.act.action == ACTION_DISK && answer->ok)
+        on_disk(active, request, answer);
     if (active->stage == STAGE_ACTIVE && answer->ok) /* one turn of many */
         return;
     active_detail(active, "n%u %.*s", request->node, (int)answer->proof.length, answer->proof.at);
@@ -240,5 +284,24 @@ void engine_pending(const struct engine *engine, struct text *out)
         if (request->node)
             text_add(out, " n%u", request->node);
         text_add(out, " (%s, fault %" PRIu64 ")", scheduled->fault->name, scheduled->id);
+    }
+}
+
+#define SHOWN_TARGETS_MAX 3
+
+void engine_active(const struct engine *engine, struct text *out)
+{
+    bool first = true;
+    for (uint32_t i = 0; i < engine->active_count; i++) {
+        const struct active *active = engine->active[i];
+        if (active->stage != STAGE_ACTIVE)
+            continue;
+        text_add(out, "%s%s", first ? "" : " ", active->scheduled->fault->name);
+        first = false;
+        if (nodes_count(active->injection.targets) > SHOWN_TARGETS_MAX)
+            continue;
+        text_add(out, "(");
+        nodes_format(active->injection.targets, ',', out);
+        text_add(out, ")");
     }
 }

@@ -37,7 +37,7 @@ struct fault {
     const char *group;  /* what --faults may name besides the fault: kill, pause, partition, link */
     uint32_t nodes_min; /* smallest cluster it makes sense in */
     enum facility needs;
-    bool unsafe; /* no algorithm can keep its promises: "all" leaves it out */
+    bool unsafe; /* no algorithm can keep its promises: "all" and its group leave it out */
     /* Whom the planner means, drawn evenly (repeat one to favour it); the first is also meant when
      * a schedule does not say "on". */
     const struct target *targets;
@@ -89,7 +89,13 @@ bool fault_takes_any(const struct fault *fault);
     X(rate) \
     X(clock_step) \
     X(clock_rate) \
-    X(clock_strobe)
+    X(clock_strobe) \
+    X(power_loss) \
+    X(slow_fsync) \
+    X(disk_full) \
+    X(io_error) \
+    X(disk_stall) \
+    X(disk_wipe)
 /* clang-format on */
 
 extern const struct fault *const faults[]; /* NULL-terminated */
@@ -105,7 +111,7 @@ int faults_parse(const char *text, const struct fault *out[FAULTS_MAX], uint32_t
  * incomplete group by their own. "kill,pause,partition,loss". Fault events carry both names. */
 void faults_format(const struct fault *const *kinds, uint32_t count, struct text *out);
 
-/* True if `kinds` holds every registered fault of the group. */
+/* True if `kinds` holds every registered fault that the group's name means. */
 bool faults_whole_group(const struct fault *const *kinds, uint32_t count, const char *group);
 
 #endif

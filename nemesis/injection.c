@@ -35,6 +35,37 @@ const char *clock_bend_format(const struct clock_bend *bend, char buffer[CLOCK_B
     return buffer;
 }
 
+static void add_trouble(struct text *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_trouble(struct text *out, const char *format, ...)
+{
+    va_list arguments;
+    if (out->length)
+        text_add(out, ", ");
+    va_start(arguments, format);
+    text_add_va(out, format, arguments);
+    va_end(arguments);
+}
+
+const char *disk_trouble_format(const struct disk_trouble *trouble,
+                                char buffer[DISK_TROUBLE_TEXT_MAX])
+{
+    struct text text = {0};
+    char unit[UNIT_TEXT_MAX];
+    if (trouble->fsync_delay_ns)
+        add_trouble(&text, "fsync +%s", format_duration(trouble->fsync_delay_ns, unit));
+    if (trouble->full)
+        add_trouble(&text, "room %" PRIu64, trouble->room_bytes);
+    if (trouble->error_ppm)
+        add_trouble(&text, "errors %s", format_probability(trouble->error_ppm, unit));
+    if (trouble->stalled)
+        add_trouble(&text, "stalled");
+    (void)snprintf(buffer, DISK_TROUBLE_TEXT_MAX, "%s", text.length ? text_string(&text) : "whole");
+    text_release(&text);
+    return buffer;
+}
+
 bool fault_takes_any(const struct fault *fault)
 {
     for (uint32_t i = 0; i < fault->target_count; i++)

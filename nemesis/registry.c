@@ -34,7 +34,8 @@ static bool holds(const struct fault *const *kinds, uint32_t count, const struct
 bool faults_whole_group(const struct fault *const *kinds, uint32_t count, const char *group)
 {
     for (int i = 0; faults[i]; i++)
-        if (strcmp(faults[i]->group, group) == 0 && !holds(kinds, count, faults[i]))
+        if (strcmp(faults[i]->group, group) == 0 && !faults[i]->unsafe &&
+            !holds(kinds, count, faults[i]))
             return false;
     return true;
 }
@@ -51,7 +52,7 @@ void faults_format(const struct fault *const *kinds, uint32_t count, struct text
 {
     size_t start = out->length;
     for (int i = 0; faults[i]; i++) {
-        bool whole = faults_whole_group(kinds, count, faults[i]->group);
+        bool whole = !faults[i]->unsafe && faults_whole_group(kinds, count, faults[i]->group);
         if (!holds(kinds, count, faults[i]) || (whole && !is_first_of_group(i)))
             continue;
         text_add(out, "%s%s", out->length > start ? "," : "",
@@ -80,8 +81,8 @@ static bool mark(struct slice word, bool wanted[FAULTS_MAX])
 {
     bool found = slice_equals(word, "none");
     for (int i = 0; faults[i]; i++) {
-        bool meant = (slice_equals(word, "all") && !faults[i]->unsafe) ||
-                     slice_equals(word, faults[i]->name) || slice_equals(word, faults[i]->group);
+        bool group = slice_equals(word, "all") || slice_equals(word, faults[i]->group);
+        bool meant = slice_equals(word, faults[i]->name) || (group && !faults[i]->unsafe);
         wanted[i] = wanted[i] || meant;
         found = found || meant;
     }

@@ -50,7 +50,13 @@ node_set nodes_pick_some(struct random *random, node_set set, uint32_t count);
 void nodes_format(node_set set, char separator, struct text *out);
 
 /* What a world may lack, and faults need. */
-enum facility { FACILITY_NONE, FACILITY_WALL_CLOCK, FACILITY_CLOCK_RATE, FACILITIES };
+enum facility {
+    FACILITY_NONE,
+    FACILITY_WALL_CLOCK,
+    FACILITY_CLOCK_RATE,
+    FACILITY_DISK,
+    FACILITIES
+};
 
 /* What the nemesis can know when a fault begins. */
 struct cluster_view {

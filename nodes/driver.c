@@ -7,10 +7,13 @@
 
 static void persist(struct driver *driver)
 {
+    const struct output *output = &driver->output;
     struct error error;
-    if (!driver->output.persist)
+    if (!output->persist)
         return;
-    if (store_write(&driver->store, &driver->output.durable, &error) < 0) {
+    int rc = output->without_sync ? store_write_unsynced(&driver->store, &output->durable, &error)
+                                  : store_write(&driver->store, &output->durable, &error);
+    if (rc < 0) {
         error_prefix(&error, "keep state");
         shell_fail(driver->shell, &error);
     }

@@ -35,6 +35,7 @@ void output_reset(struct output *output)
 {
     output->persist = false;
     output->send_before_persist = false;
+    output->without_sync = false;
     output->step_reason = NULL;
     output->note_count = 0;
     output->message_count = 0;

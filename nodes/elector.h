@@ -121,6 +121,7 @@ struct id_block {
 struct output {
     bool persist;
     bool send_before_persist; /* planted bugs only: reply first, make durable afterwards */
+    bool without_sync;        /* planted bugs only: written, not fsynced, and reported as durable */
     struct durable durable;
 
     struct note *notes; /* note_count */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -102,33 +103,67 @@ static int write_all(int file, struct slice bytes)
     return 0;
 }
 
-static int write_new(int folder, const char *name, struct slice bytes, struct error *error)
+/* A slow disk lets itself be interrupted, by a pause for one. */
+static int sync_file(int file)
 {
-    int file = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    int rc;
+    do
+        rc = fsync(file);
+    while (rc < 0 && errno == EINTR);
+    return rc;
+}
+
+static int open_at(int folder, const char *name, int flags)
+{
+    int file;
+    do
+        file = openat(folder, name, flags | O_CLOEXEC, 0644);
+    while (file < 0 && errno == EINTR);
+    return file;
+}
+
+static int rename_at(int folder, const char *from, const char *to)
+{
+    int rc;
+    do
+        rc = renameat(folder, from, folder, to);
+    while (rc < 0 && errno == EINTR);
+    return rc;
+}
+
+static int write_new(int folder, const char *name, struct slice bytes, bool sync,
+                     struct error *error)
+{
+    int file = open_at(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
     if (file < 0)
         return failed(error, "create", name);
     int rc = 0;
     if (write_all(file, bytes) < 0)
         rc = failed(error, "write", name);
-    else if (fsync(file) < 0)
+    else if (sync && sync_file(file) < 0)
         rc = failed(error, "fsync", name);
     if (close(file) < 0 && rc == 0)
         rc = failed(error, "close", name);
     return rc;
 }
 
-int store_replace(int folder, const char *name, struct slice bytes, struct error *error)
+static int replace(int folder, const char *name, struct slice bytes, bool sync, struct error *error)
 {
     char fresh[STORE_NAME_MAX + 8];
     (void)snprintf(fresh, sizeof fresh, "%s.new", name);
-    int rc = write_new(folder, fresh, bytes, error);
+    int rc = write_new(folder, fresh, bytes, sync, error);
     if (rc < 0)
         return rc;
-    if (renameat(folder, fresh, folder, name) < 0)
+    if (rename_at(folder, fresh, name) < 0)
         return failed(error, "rename to", name);
-    if (fsync(folder) < 0)
+    if (sync && sync_file(folder) < 0)
         return failed(error, "fsync the folder of", name);
     return 0;
+}
+
+int store_replace(int folder, const char *name, struct slice bytes, struct error *error)
+{
+    return replace(folder, name, bytes, true, error);
 }
 
 int store_folder(const char *path, int *ret_folder, struct error *error)
@@ -140,15 +175,31 @@ int store_folder(const char *path, int *ret_folder, struct error *error)
     return 0;
 }
 
+static ssize_t read_all(int file, uint8_t *bytes, size_t room)
+{
+    size_t length = 0;
+    while (length < room) {
+        ssize_t got = read(file, bytes + length, room - length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        length += (size_t)got;
+    }
+    return (ssize_t)length;
+}
+
 static int read_words(const struct store *store, struct durable *out, struct error *error)
 {
     uint8_t bytes[FILE_BYTES + 1]; /* one more than allowed, to see that it is too long */
-    int file = openat(store->folder, store->name, O_RDONLY | O_CLOEXEC);
+    int file = open_at(store->folder, store->name, O_RDONLY);
     if (file < 0 && errno == ENOENT)
         return 0; /* a new disk */
     if (file < 0)
         return failed(error, "open", store->name);
-    ssize_t length = read(file, bytes, sizeof bytes);
+    ssize_t length = read_all(file, bytes, sizeof bytes);
     int rc = length < 0 ? failed(error, "read", store->name)
                         : decode(&store->owner, bytes, (size_t)length, out, error);
     if (length >= 0 && rc < 0)
@@ -177,12 +228,24 @@ int store_open(const char *folder, const struct store_owner *owner, struct store
     return 0;
 }
 
-int store_write(const struct store *store, const struct durable *durable, struct error *error)
+static int write_words(const struct store *store, const struct durable *durable, bool sync,
+                       struct error *error)
 {
     uint8_t file[FILE_BYTES];
     encode(&store->owner, durable, file);
-    return store_replace(store->folder, store->name, (struct slice){(const char *)file, FILE_BYTES},
-                         error);
+    return replace(store->folder, store->name, (struct slice){(const char *)file, FILE_BYTES}, sync,
+                   error);
+}
+
+int store_write(const struct store *store, const struct durable *durable, struct error *error)
+{
+    return write_words(store, durable, true, error);
+}
+
+int store_write_unsynced(const struct store *store, const struct durable *durable,
+                         struct error *error)
+{
+    return write_words(store, durable, false, error);
 }
 
 void store_release(struct store *store)

@@ -27,6 +27,11 @@ struct store {
 int store_open(const char *folder, const struct store_owner *owner, struct store *out,
                struct durable *ret_durable, struct error *error);
 int store_write(const struct store *store, const struct durable *durable, struct error *error);
+
+/* The same without any fsync, for planted bugs: a power loss takes it back. */
+int store_write_unsynced(const struct store *store, const struct durable *durable,
+                         struct error *error);
+
 void store_release(struct store *store);
 
 /* The same careful replacement for any small file: `name` in the folder `folder` has exactly these

@@ -1,21 +1,15 @@
-#include "simulator/machine.h"
+#include "simulator/machine_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "simulator/world.h"
 
 /* Machines have been up for different times, so that nobody can compare their clocks. */
 #define UPTIME_MAX_NS (1000 * UINT64_C(1000000000))
 /* 2024-01-01, about when the simulated runs take place. */
 #define WALL_BASE_NS INT64_C(1704067200000000000)
-
-static uint64_t own_now(const struct sim_world *world, const struct machine *machine)
-{
-    return sim_clock_own(&machine->clock, world->now_ns);
-}
 
 static int64_t drawn_drift(struct random *random, uint64_t bound_ppm)
 {
@@ -72,12 +66,6 @@ static void arm(struct sim_world *world, struct machine *machine)
     sim_world_push(world, due_ns, HAPPENING_WAKE, machine->id - 1, ++machine->generation);
 }
 
-static void disarm(struct machine *machine)
-{
-    machine->generation++;
-    machine->armed_ns = UINT64_MAX;
-}
-
 /* What was armed by the old rate is void. */
 void machine_bend(struct sim_world *world, struct machine *machine, const struct clock_bend *bend)
 {
@@ -86,131 +74,9 @@ void machine_bend(struct sim_world *world, struct machine *machine, const struct
     sim_clock_step(&machine->clock, bend->step_ns - machine->bend.step_ns);
     sim_clock_rate(&machine->clock, world->now_ns, rate - truth);
     machine->bend = *bend;
-    disarm(machine);
+    machine_disarm(machine);
     if (machine->life == LIFE_UP && !machine->held)
         arm(world, machine);
-}
-
-/* --- a step and what follows from it --- */
-
-static void send_all(struct sim_world *world, struct machine *machine, const struct output *output)
-{
-    uint32_t slot = PACKET_NONE, from = machine->id - 1;
-    for (uint32_t i = 0; i < output->message_count; i++) {
-        const struct message *message = &output->messages[i];
-        assert(message->target >= 1 && message->target <= world->config->elector.nodes);
-        if (slot == PACKET_NONE || !packet_carries(packet_at(&world->packets, slot), message)) {
-            if (slot != PACKET_NONE)
-                packets_drop(&world->packets, slot);
-            slot = packets_message(&world->packets, message);
-            packet_at(&world->packets, slot)->references = 1; /* ours, while we hold the slot */
-        }
-        sim_world_ship(world, slot, from, message->target - 1);
-    }
-    if (slot != PACKET_NONE)
-        packets_drop(&world->packets, slot);
-}
-
-/* Tell the workload and the history what the step made of the node. */
-static void report(struct sim_world *world, struct machine *machine, const struct output *output)
-{
-    uint64_t now = own_now(world, machine);
-    struct outbox *outbox = &world->outbox;
-    chronicle_step(&machine->chronicle, output, outbox);
-    service_belief(machine->service, &output->belief, now, outbox);
-    for (uint32_t i = 0; i < output->message_count; i++)
-        chronicle_send(&machine->chronicle, &output->messages[i], outbox);
-    sim_world_carry(world, now);
-}
-
-static void finish(struct sim_world *world, struct machine *machine, const struct output *output)
-{
-    machine->belief = output->belief;
-    machine->wake_ns = output->wake_ns;
-    if (machine->service)
-        report(world, machine, output);
-    send_all(world, machine, output);
-}
-
-static uint64_t fsync_ns(struct sim_world *world, const struct machine *machine)
-{
-    const struct physics *physics = &world->config->physics;
-    if (physics->fsync_max == 0)
-        return 0;
-    uint64_t place = (uint64_t)machine->id << 32 | machine->syncs;
-    uint64_t word = mix64(world->config->seed ^ mix64(place));
-    uint64_t span = physics->fsync_max - physics->fsync_min + 1;
-    return physics->fsync_min + (uint64_t)(((__uint128_t)word * span) >> 64);
-}
-
-/* Lend the output at hand to the machine and take a spare one for the next step. */
-static void hold(struct sim_world *world, struct machine *machine)
-{
-    machine->held = world->output;
-    world->output = world->spare.count ? world->spare.at[--world->spare.count]
-                                       : must_alloc(1, sizeof *world->output);
-}
-
-static void give_back(struct sim_world *world, struct machine *machine)
-{
-    struct spare_outputs *spare = &world->spare;
-    if (spare->count == spare->capacity) {
-        spare->capacity = spare->capacity ? spare->capacity * 2 : 8;
-        spare->at = must_grow(spare->at, spare->capacity, sizeof(struct output *));
-    }
-    spare->at[spare->count++] = machine->held;
-    machine->held = NULL;
-}
-
-static void late_persist(struct sim_world *world, struct machine *machine,
-                         const struct output *output)
-{
-    disk_sync(&machine->disk);
-    if (!machine->service)
-        return;
-    chronicle_late_persist(&machine->chronicle, output, &world->outbox);
-    sim_world_carry(world, own_now(world, machine));
-}
-
-/* Make the step's record durable. True when that takes time: the rest waits. A planted bug sends
- * before the write has even begun, so that a kill in between loses the record. */
-static bool persist(struct sim_world *world, struct machine *machine)
-{
-    struct output *output = world->output;
-    uint64_t takes_ns = fsync_ns(world, machine);
-    if (output->send_before_persist)
-        finish(world, machine, output);
-    else
-        disk_write(&machine->disk, &output->durable);
-    machine->syncs++;
-    if (takes_ns) {
-        hold(world, machine);
-        sim_world_push(world, world->now_ns + takes_ns, HAPPENING_SYNCED, machine->id - 1,
-                       machine->syncs);
-        return true;
-    }
-    disk_write(&machine->disk, &output->durable);
-    disk_sync(&machine->disk);
-    if (output->send_before_persist)
-        late_persist(world, machine, output);
-    return false;
-}
-
-static void step(struct sim_world *world, struct machine *machine, struct input *input)
-{
-    struct output *output = world->output;
-    output_reset(output);
-    output->belief = machine->belief;
-    output->wake_ns = machine->wake_ns;
-    input->now_ns = own_now(world, machine);
-    input->wall_ns = sim_clock_wall(&machine->clock, input->now_ns);
-    world->config->algorithm->step(machine->state, input, output);
-    if (output->persist) {
-        bool early = output->send_before_persist;
-        if (persist(world, machine) || early)
-            return;
-    }
-    finish(world, machine, output);
 }
 
 /* --- inputs --- */
@@ -227,16 +93,16 @@ static void take_message(struct sim_world *world, struct machine *machine,
     memcpy(message.argument, packet->message.argument, sizeof message.argument);
     if (machine->service && machine->chronicle.trace) {
         chronicle_receive(&machine->chronicle, &message, &world->outbox);
-        sim_world_carry(world, own_now(world, machine));
+        sim_world_carry(world, machine_now(world, machine));
     }
     struct input input = {.type = INPUT_MESSAGE, .message = &message};
-    step(world, machine, &input);
+    machine_step(world, machine, &input);
 }
 
 static void take_workload(struct sim_world *world, struct machine *machine,
                           const struct packet *packet)
 {
-    uint64_t now = own_now(world, machine);
+    uint64_t now = machine_now(world, machine);
     if (packet->type == WIRE_REQUEST)
         service_request(machine->service, packet->source, &packet->request, now, &world->outbox);
     else
@@ -277,13 +143,6 @@ static void take_parked(struct sim_world *world, struct machine *machine)
         machine->parked_first = machine->parked_count = 0;
 }
 
-static void drop_parked(struct sim_world *world, struct machine *machine)
-{
-    for (uint32_t i = machine->parked_first; i < machine->parked_count; i++)
-        packets_drop(&world->packets, machine->parked[i]);
-    machine->parked_first = machine->parked_count = 0;
-}
-
 void machine_deliver(struct sim_world *world, struct machine *machine, uint32_t slot)
 {
     if (machine->life == LIFE_DOWN) {
@@ -301,14 +160,14 @@ void machine_deliver(struct sim_world *world, struct machine *machine, uint32_t 
 
 static void take_wake(struct sim_world *world, struct machine *machine)
 {
-    uint64_t now = own_now(world, machine);
+    uint64_t now = machine_now(world, machine);
     if (machine->service && service_deadline(machine->service) <= now) {
         service_wake(machine->service, now, &world->outbox);
         sim_world_carry(world, now);
     }
     if (machine->wake_ns <= now) {
         struct input input = {.type = INPUT_WAKE};
-        step(world, machine, &input);
+        machine_step(world, machine, &input);
     }
 }
 
@@ -335,19 +194,6 @@ static void go_on(struct sim_world *world, struct machine *machine, bool wake_fi
         arm(world, machine);
 }
 
-static void sync_done(struct sim_world *world, struct machine *machine)
-{
-    struct output *output = machine->held;
-    if (output->send_before_persist) {
-        disk_write(&machine->disk, &output->durable);
-        late_persist(world, machine, output);
-    } else {
-        disk_sync(&machine->disk);
-        finish(world, machine, output);
-    }
-    give_back(world, machine);
-}
-
 void machine_synced(struct sim_world *world, struct machine *machine, uint32_t sync)
 {
     if (!machine->held || sync != machine->syncs)
@@ -356,26 +202,11 @@ void machine_synced(struct sim_world *world, struct machine *machine, uint32_t s
         machine->synced_asleep = true;
         return;
     }
-    sync_done(world, machine);
+    machine_sync_done(world, machine);
     go_on(world, machine, false);
 }
 
 /* --- life and death --- */
-
-static void record_life(struct sim_world *world, const struct machine *machine, enum event_f f)
-{
-    if (!machine->service)
-        return;
-    struct event event = {
-        .process = PROCESS_NUMBER(PROCESS_NODE, machine->id), .type = EVENT_INFO, .f = (uint8_t)f};
-    event_set(&event, FIELD_PID, machine->id * 1000 + machine->incarnation);
-    event_set(&event, FIELD_INCARNATION, machine->incarnation);
-    if (f == F_EXIT) {
-        event_set(&event, FIELD_SIGNAL, 9);
-        event_set_text(&event, FIELD_BY, slice_of("schedule"));
-    }
-    sim_world_record(world, &event, 0);
-}
 
 static void start_elector(struct sim_world *world, struct machine *machine)
 {
@@ -411,30 +242,58 @@ bool machine_start(struct sim_world *world, struct machine *machine)
     start_elector(world, machine);
     if (machine->service)
         start_service(world, machine);
-    record_life(world, machine, F_SPAWN);
+    machine_record_life(world, machine, F_SPAWN, END_BY_FAULT);
+    if (machine_disk_errs(world, machine)) { /* what is stored cannot be read */
+        machine_give_up(world, machine);
+        return true;
+    }
     struct input input = {.type = INPUT_START, .stored = &machine->disk.synced};
-    step(world, machine, &input);
+    machine_step(world, machine, &input);
     if (takes_input(machine))
         arm(world, machine);
     return true;
 }
 
-bool machine_kill(struct sim_world *world, struct machine *machine)
+static bool end(struct sim_world *world, struct machine *machine)
 {
     if (machine->life == LIFE_DOWN)
         return false;
-    machine->life = LIFE_DOWN;
-    machine->synced_asleep = false;
-    machine->belief = (struct belief){0};
-    if (machine->held)
-        give_back(world, machine);
-    disarm(machine);
-    drop_parked(world, machine);
+    machine_come_down(world, machine);
+    return true;
+}
+
+bool machine_kill(struct sim_world *world, struct machine *machine)
+{
+    if (!end(world, machine))
+        return false;
     if (random_chance(&world->chance, world->config->physics.power_loss))
         disk_after_power_loss(&machine->disk);
     else
         disk_after_kill(&machine->disk);
-    record_life(world, machine, F_EXIT);
+    machine_record_life(world, machine, F_EXIT, END_BY_FAULT);
+    return true;
+}
+
+/* A record is replaced by one rename, the last of what is not yet synced: it is there whole or not
+ * at all. */
+bool machine_power_loss(struct sim_world *world, struct machine *machine, uint64_t kept_ppm)
+{
+    if (!end(world, machine))
+        return false;
+    if (kept_ppm < PPM_ONE)
+        disk_after_power_loss(&machine->disk);
+    else
+        disk_after_kill(&machine->disk);
+    machine_record_life(world, machine, F_EXIT, END_BY_FAULT);
+    return true;
+}
+
+bool machine_wipe(struct sim_world *world, struct machine *machine)
+{
+    if (!end(world, machine))
+        return false;
+    machine->disk = (struct disk){0};
+    machine_record_life(world, machine, F_EXIT, END_BY_FAULT);
     return true;
 }
 
@@ -454,7 +313,7 @@ bool machine_resume(struct sim_world *world, struct machine *machine)
     machine->life = LIFE_UP;
     if (machine->synced_asleep) {
         machine->synced_asleep = false;
-        sync_done(world, machine);
+        machine_sync_done(world, machine);
     }
     go_on(world, machine, random_chance(&world->chance, PPM_ONE / 2));
     return true;
@@ -466,7 +325,7 @@ bool machine_command(struct sim_world *world, struct machine *machine, enum comm
     if (!takes_input(machine))
         return false;
     struct input input = {.type = INPUT_COMMAND, .command = {type, target}};
-    step(world, machine, &input);
+    machine_step(world, machine, &input);
     if (takes_input(machine))
         arm(world, machine);
     return true;
@@ -477,5 +336,5 @@ void machine_counts(struct sim_world *world, struct machine *machine)
     if (machine->life != LIFE_UP || !machine->service)
         return;
     chronicle_counts(&machine->chronicle, &world->outbox);
-    sim_world_carry(world, own_now(world, machine));
+    sim_world_carry(world, machine_now(world, machine));
 }

@@ -19,6 +19,7 @@ struct machine {
     uint32_t id;          /* node id, 1.. */
     uint8_t life;         /* enum life */
     bool synced_asleep;   /* the fsync came back while paused */
+    bool stalled;         /* what is held waits for a disk that answers nothing */
     uint32_t generation;  /* of the armed timer: an older one in the queue is void */
     uint32_t incarnation; /* 1 at the first start */
     void *state;          /* the elector's */
@@ -30,7 +31,10 @@ struct machine {
     int64_t drift_ppm;      /* the clock's own; faults come on top */
     struct clock_bend bend; /* by faults */
     struct disk disk;
-    uint32_t syncs;   /* fsyncs begun: names the one that is awaited */
+    struct disk_trouble trouble;          /* by faults */
+    uint64_t room_bytes;                  /* left of trouble.room_bytes */
+    uint64_t disk_touched[DISK_SYMPTOMS]; /* requests that showed the symptom */
+    uint32_t syncs;                       /* fsyncs begun: names the one that is awaited */
     uint32_t *parked; /* packets that wait for the process, in order of arrival */
     uint32_t parked_first, parked_count, parked_capacity;
     struct service *service; /* NULL: bare */
@@ -44,6 +48,9 @@ void machine_release(struct machine *machine);
  * sense (killing the dead). Return whether something was done. */
 bool machine_start(struct sim_world *world, struct machine *machine);
 bool machine_kill(struct sim_world *world, struct machine *machine);
+/* The same, and the disk keeps of what was not synced only `kept_ppm`. */
+bool machine_power_loss(struct sim_world *world, struct machine *machine, uint64_t kept_ppm);
+bool machine_wipe(struct sim_world *world, struct machine *machine);
 bool machine_pause(struct sim_world *world, struct machine *machine);
 bool machine_resume(struct sim_world *world, struct machine *machine);
 bool machine_command(struct sim_world *world, struct machine *machine, enum command_type type,
@@ -59,5 +66,9 @@ void machine_counts(struct sim_world *world, struct machine *machine);
 
 /* From now on the clocks are bent like this, whoever runs on the machine. */
 void machine_bend(struct sim_world *world, struct machine *machine, const struct clock_bend *bend);
+
+/* From now on the disk treats requests like this; what it held back and may answer, it answers. */
+void machine_trouble(struct sim_world *world, struct machine *machine,
+                     const struct disk_trouble *trouble);
 
 #endif

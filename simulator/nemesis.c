@@ -2,6 +2,7 @@
  * asked for and is confirmed at once, with what was read back as its proof. */
 #include "simulator/world.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -65,13 +66,56 @@ static void do_resume(void *context, uint64_t ticket, uint32_t node)
     answer(world, ticket, true, done ? "running" : "was not stopped");
 }
 
+static void do_clock(struct sim_world *world, uint64_t ticket, uint32_t node,
+                     const struct clock_bend *bend)
+{
+    char proof[CLOCK_BEND_TEXT_MAX];
+    machine_bend(world, machine_of(world, node), bend);
+    answer(world, ticket, true, clock_bend_format(bend, proof));
+}
+
+static void do_disk(struct sim_world *world, uint64_t ticket, uint32_t node, const struct act *act)
+{
+    struct machine *machine = machine_of(world, node);
+    char is[DISK_TROUBLE_TEXT_MAX];
+    struct text proof = {0};
+    machine_trouble(world, machine, &act->disk);
+    uint64_t touched = machine->disk_touched[act->symptom];
+    text_add(&proof, "disk %s, %" PRIu64 " requests touched so far",
+             disk_trouble_format(&act->disk, is), touched);
+    engine_done(world->engine, ticket, true, world->now_ns, world->now_ns, touched,
+                slice_of(text_string(&proof)));
+    text_release(&proof);
+}
+
+static void do_power_loss(struct sim_world *world, uint64_t ticket, uint32_t node,
+                          const struct act *act)
+{
+    struct machine *machine = machine_of(world, node);
+    bool dirty = machine->disk.dirty;
+    bool done = machine_power_loss(world, machine, act->kept_ppm);
+    answer(world, ticket, done,
+           !done   ? "was not running"
+           : dirty ? "exited by signal 9, a record was not synced"
+                   : "exited by signal 9, all was synced");
+}
+
 static void do_act(void *context, uint64_t ticket, uint32_t node, const struct act *act)
 {
     struct sim_world *world = context;
-    struct machine *machine = machine_of(world, node);
-    char proof[CLOCK_BEND_TEXT_MAX];
-    machine_bend(world, machine, &act->clock);
-    answer(world, ticket, true, clock_bend_format(&act->clock, proof));
+    bool done;
+    switch (act->action) {
+    case ACTION_CLOCK: do_clock(world, ticket, node, &act->clock); break;
+    case ACTION_DISK: do_disk(world, ticket, node, act); break;
+    case ACTION_POWER: do_power_loss(world, ticket, node, act); break;
+    case ACTION_WIPE:
+        done = machine_wipe(world, machine_of(world, node));
+        answer(world, ticket, done, done ? "exited by signal 9, disk empty" : "was not running");
+        break;
+    case ACTION_NONE:
+    case ACTION_KILL:
+    case ACTION_PAUSE: assert(false); break;
+    }
 }
 
 static void do_links(void *context, uint64_t ticket, const struct link_change *changes,

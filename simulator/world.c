@@ -179,6 +179,13 @@ static void count_messages(struct sim_world *world)
     sim_world_push(world, world->now_ns + COUNTS_EVERY_NS, HAPPENING_COUNTS, 0, 0);
 }
 
+/* Void when the process was started by somebody else meanwhile. */
+static void start(struct sim_world *world, struct machine *machine, uint32_t incarnation)
+{
+    if (machine->incarnation == incarnation)
+        (void)machine_start(world, machine);
+}
+
 static void carry_out(struct sim_world *world, const struct queued *entry)
 {
     uint32_t endpoint = entry->target & 0xffffffu;
@@ -186,7 +193,7 @@ static void carry_out(struct sim_world *world, const struct queued *entry)
     case HAPPENING_PACKET: deliver(world, endpoint, entry->cargo); break;
     case HAPPENING_WAKE: machine_wake(world, &world->machines[endpoint], entry->cargo); break;
     case HAPPENING_SYNCED: machine_synced(world, &world->machines[endpoint], entry->cargo); break;
-    case HAPPENING_START: (void)machine_start(world, &world->machines[endpoint]); break;
+    case HAPPENING_START: start(world, &world->machines[endpoint], entry->cargo); break;
     case HAPPENING_CLIENT: sim_world_client_wake(world, endpoint, entry->cargo); break;
     case HAPPENING_NEMESIS: sim_world_nemesis_wake(world, entry->cargo); break;
     case HAPPENING_COUNTS: count_messages(world); break;

@@ -19,7 +19,7 @@ enum happening {
     HAPPENING_PACKET,  /* cargo: slot */
     HAPPENING_WAKE,    /* cargo: generation */
     HAPPENING_SYNCED,  /* cargo: number of the fsync */
-    HAPPENING_START,   /* of a node, the first time */
+    HAPPENING_START,   /* of a node; cargo: the incarnation before, 0 at first */
     HAPPENING_CLIENT,  /* cargo: generation */
     HAPPENING_NEMESIS, /* cargo: generation */
     HAPPENING_COUNTS,

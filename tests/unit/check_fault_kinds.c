@@ -33,13 +33,17 @@ static void test_effects(void **unused)
             options_defaults(faults[i]->parameters, &parameters);
         assert_true(faults[i]->start(&view, node_bit(1), &parameters, &random, &injection, &why));
         enum fault_effect effect = fault_kind_find(slice_of(faults[i]->name))->effect;
-        bool cuts = injection.link_count > 0 && injection.flap_ns == 0;
+        bool cuts = injection.link_count > 0 && injection.flap_ns == 0 &&
+                    injection.act.action == ACTION_NONE;
         for (uint32_t link = 0; link < injection.link_count; link++)
             cuts = cuts && (injection.links[link].impairment.cut ||
                             injection.links[link].impairment.cut_data);
+        const struct disk_trouble *disk = &injection.act.disk;
+        bool fails = disk->full || disk->error_ppm;
         enum fault_effect done = act_ends(injection.act.action)    ? EFFECT_KILL
                                  : act_stops(injection.act.action) ? EFFECT_PAUSE
                                  : cuts                            ? EFFECT_CUT
+                                 : fails                           ? EFFECT_FAIL
                                                                    : EFFECT_DISTURB;
         if (effect != done)
             fail_msg("checker/fault_kinds.c is wrong about %s", faults[i]->name);

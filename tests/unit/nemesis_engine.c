@@ -27,9 +27,11 @@ struct fake {
     bool stale; /* the view still shows everybody well, led by n1 */
     struct impairment link[NODES][NODES];
     struct clock_bend bend[NODES + 1]; /* by id */
-    const char *missing;               /* what the view says of wall clocks */
-    uint64_t frames;                   /* what counters answer */
-    enum manner manner[4];             /* of kill+pause, restart+resume, links, counters */
+    struct disk_trouble disk[NODES + 1];
+    uint64_t disk_requests;
+    const char *missing;   /* what the view says of wall clocks */
+    uint64_t frames;       /* what counters answer */
+    enum manner manner[4]; /* of kill+pause, restart+resume, links, counters */
     struct asked waiting[ASKED_MAX];
     uint32_t waiting_count;
     struct text asked; /* "kill n2; links n1>n2 cut; ..." */
@@ -40,12 +42,12 @@ struct fake {
 
 enum { DOING, UNDOING, LINKS, COUNTERS };
 
-static void answer(struct fake *fake, uint64_t ticket, int kind)
+static void answer_touched(struct fake *fake, uint64_t ticket, int kind, uint64_t touched)
 {
     switch (fake->manner[kind]) {
     case AT_ONCE:
-        engine_done(fake->engine, ticket, true, fake->now_ns, fake->now_ns + 5,
-                    kind == COUNTERS ? fake->frames : 0, slice_of("seen"));
+        engine_done(fake->engine, ticket, true, fake->now_ns, fake->now_ns + 5, touched,
+                    slice_of("seen"));
         break;
     case WHEN_TOLD:
         assert_true(fake->waiting_count < ASKED_MAX);
@@ -57,6 +59,11 @@ static void answer(struct fake *fake, uint64_t ticket, int kind)
         break;
     case NEVER: break;
     }
+}
+
+static void answer(struct fake *fake, uint64_t ticket, int kind)
+{
+    answer_touched(fake, ticket, kind, kind == COUNTERS ? fake->frames : 0);
 }
 
 static void tell(struct fake *fake)
@@ -120,11 +127,27 @@ static void do_resume(void *context, uint64_t ticket, uint32_t node)
 static void do_act(void *context, uint64_t ticket, uint32_t node, const struct act *act)
 {
     struct fake *fake = context;
-    char bend[CLOCK_BEND_TEXT_MAX];
-    assert_int_equal(act->action, ACTION_CLOCK);
-    text_add(&fake->asked, "n%u %s; ", node, clock_bend_format(&act->clock, bend));
-    fake->bend[node] = act->clock;
-    answer(fake, ticket, act->undo ? UNDOING : DOING);
+    char bend[CLOCK_BEND_TEXT_MAX], trouble[DISK_TROUBLE_TEXT_MAX];
+    if (act_ends(act->action)) {
+        do_kill(context, ticket, node);
+        return;
+    }
+    if (act->action == ACTION_CLOCK) {
+        text_add(&fake->asked, "n%u %s; ", node, clock_bend_format(&act->clock, bend));
+        fake->bend[node] = act->clock;
+        answer(fake, ticket, act->undo ? UNDOING : DOING);
+        return;
+    }
+    assert_int_equal(act->action, ACTION_DISK);
+    text_add(&fake->asked, "n%u disk %s; ", node, disk_trouble_format(&act->disk, trouble));
+    fake->disk[node] = act->disk;
+    fake->disk_requests += 10; /* that showed the symptom, since the last time somebody asked */
+    answer_touched(fake, ticket, act->undo ? UNDOING : DOING, fake->disk_requests);
+}
+
+static bool is_whole(const struct disk_trouble *disk)
+{
+    return !disk->full && !disk->stalled && !disk->error_ppm && !disk->fsync_delay_ns;
 }
 
 static bool is_true(const struct fake *fake)
@@ -247,6 +270,8 @@ static void assert_nothing_left(const struct fake *fake)
     assert_true(fake->running == nodes_all(NODES));
     assert_true(fake->paused == 0);
     assert_true(is_true(fake));
+    for (uint32_t id = 1; id <= NODES; id++)
+        assert_true(is_whole(&fake->disk[id]));
     for (uint32_t from = 0; from < NODES; from++)
         for (uint32_t to = 0; to < NODES; to++)
             assert_true(impairment_is_clean(&fake->link[from][to]));
@@ -731,6 +756,66 @@ static void test_a_missing_facility_is_no_reason_to_wait(void **state)
     fake_free(fake);
 }
 
+/* ---- disks ---- */
+
+static void test_disk_troubles_add_up(void **state)
+{
+    (void)state;
+    struct fake *fake =
+        fake_new(LINES("at=0 fault=slow-fsync on=n2 for=100ms delay=50ms cut-leader=off",
+                       "at=10ms fault=slow-fsync on=n2 for=20ms delay=20ms cut-leader=off",
+                       "at=20ms fault=disk-full on=n2 for=50ms room=7 cut-leader=off",
+                       "at=40ms fault=disk-full on=n2 for=10ms cut-leader=off",
+                       "at=60ms fault=disk-stall on=n3 for=10ms cut-leader=off"));
+    run_to(fake, 200);
+    assert_string_equal(text_string(&fake->asked),
+                        "n2 disk fsync +50ms; n2 disk fsync +70ms; n2 disk fsync +70ms, room 7; "
+                        "n2 disk fsync +50ms, room 7; n2 disk fsync +50ms, room 0; "
+                        "n2 disk fsync +50ms, room 7; n3 disk stalled; n2 disk fsync +50ms; "
+                        "n3 disk whole; n2 disk whole; ");
+    assert_nothing_left(fake);
+    fake_free(fake);
+}
+
+/* What the heal says is what the disk counted from the one answer to the other. */
+static void test_disk_requests_are_counted(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(LINES("at=0 fault=io-error on=n2 for=50ms cut-leader=off"));
+    fake->disk_requests = 1000;
+    run_to(fake, 200);
+    assert_non_null(strstr(text_string(&fake->events), "heal 1 io-error [healed]"));
+    assert_non_null(strstr(text_string(&fake->events), "value=10"));
+    assert_nothing_left(fake);
+    fake_free(fake);
+}
+
+/* The leader is out of the way while the others have votes to keep, and is back afterwards. */
+static void test_a_disk_fault_brings_an_election(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(LINES("at=0 fault=disk-stall on=n2 for=50ms"));
+    fake->leader = 4;
+    run_to(fake, 20);
+    assert_true(fake->link[3][0].cut && fake->link[0][3].cut);
+    assert_false(fake->link[0][1].cut);
+    run_to(fake, 200);
+    assert_nothing_left(fake);
+    fake_free(fake);
+}
+
+/* The process is owed its restart, as after a kill. */
+static void test_power_comes_back(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(
+        LINES("at=0 fault=power-loss on=n2 for=50ms", "at=60ms fault=disk-wipe on=n3 for=50ms"));
+    run_to(fake, 200);
+    assert_string_equal(text_string(&fake->asked), "kill n2; restart n2; kill n3; restart n3; ");
+    assert_nothing_left(fake);
+    fake_free(fake);
+}
+
 /* ---- the heal ---- */
 
 static void test_heal_stops_everything(void **state)
@@ -885,6 +970,10 @@ int main(void)
         cmocka_unit_test(test_clock_faults_add_up),
         cmocka_unit_test(test_a_strobe_goes_both_ways),
         cmocka_unit_test(test_a_clock_is_set_right_in_any_case),
+        cmocka_unit_test(test_disk_troubles_add_up),
+        cmocka_unit_test(test_disk_requests_are_counted),
+        cmocka_unit_test(test_a_disk_fault_brings_an_election),
+        cmocka_unit_test(test_power_comes_back),
         cmocka_unit_test(test_a_missing_facility_is_no_reason_to_wait),
         cmocka_unit_test(test_heal_stops_everything),
         cmocka_unit_test(test_heal_with_late_answers),

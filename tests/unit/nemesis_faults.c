@@ -470,7 +470,10 @@ static void test_faults_by_name_and_group(void **state)
               "partition");
     parses_to("link,loss", "loss,delay,jitter,duplicate,reorder,corrupt,rate", "link");
     parses_to("clock", "clock-step,clock-rate,clock-strobe", "clock");
-    parses_to("all", NULL, "kill,pause,partition,link,clock");
+    parses_to("disk", "power-loss,slow-fsync,disk-full,io-error,disk-stall", "disk");
+    parses_to("disk-wipe,kill", "kill,disk-wipe", "kill,disk-wipe");
+    parses_to("disk,disk-wipe", NULL, "disk,disk-wipe");
+    parses_to("all", NULL, "kill,pause,partition,link,clock,disk");
     static const char *const refused[] = {"", "kil", "kill,", ",kill", "none,kill", "kill,none"};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         const struct fault *kinds[FAULTS_MAX];

@@ -266,6 +266,115 @@ static void death_during_fsync_keeps_or_loses_the_record(void **state)
     }
 }
 
+/* ---- disks ---- */
+
+static void trouble(struct fixture *fixture, uint32_t id, struct disk_trouble trouble)
+{
+    machine_trouble(&fixture->world, machine(fixture, id), &trouble);
+}
+
+static void restart(struct fixture *fixture, uint32_t id)
+{
+    (void)machine_kill(&fixture->world, machine(fixture, id));
+    (void)machine_start(&fixture->world, machine(fixture, id));
+}
+
+/* A write that the disk refuses ends the process, nothing leaves it, and it comes back by itself
+ * until the disk takes the record. */
+static void who_cannot_write_sends_nothing(void **state)
+{
+    (void)state;
+    static const struct disk_trouble rows[] = {{.full = true}, {.error_ppm = PPM_ONE}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct fixture fixture;
+        set_up(&fixture);
+        fixture.config.elector.knobs.restart_after = 10 * NS_PER_MS;
+        open_world(&fixture);
+        run_for(&fixture, NS_PER_MS);
+        uint64_t passed = fixture.world.network.passed;
+        trouble(&fixture, 1, rows[i]);
+        restart(&fixture, 1);
+        run_for(&fixture, 35 * NS_PER_MS);
+        assert_int_equal(fixture.world.network.passed, passed);
+        assert_int_equal(machine(&fixture, 1)->incarnation, 5); /* 1, 2, and after 10, 20, 30 ms */
+        assert_int_equal(machine(&fixture, 1)->life, LIFE_DOWN);
+        assert_int_equal(machine(&fixture, 1)->disk_touched[i ? DISK_ERRORS : DISK_FULL], 4);
+        trouble(&fixture, 1, (struct disk_trouble){0});
+        run_for(&fixture, 10 * NS_PER_MS);
+        assert_int_equal(machine(&fixture, 1)->life, LIFE_UP);
+        assert_int_equal(probe(&fixture, 1)->stored, 1);
+        sim_world_release(&fixture.world);
+    }
+}
+
+/* Who was started by somebody else meanwhile is not started twice. */
+static void a_restart_that_came_late_is_void(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture);
+    fixture.config.elector.knobs.restart_after = 10 * NS_PER_MS;
+    open_world(&fixture);
+    run_for(&fixture, NS_PER_MS);
+    trouble(&fixture, 1, (struct disk_trouble){.full = true});
+    restart(&fixture, 1);
+    trouble(&fixture, 1, (struct disk_trouble){0});
+    assert_true(machine_start(&fixture.world, machine(&fixture, 1)));
+    assert_true(machine_kill(&fixture.world, machine(&fixture, 1)));
+    run_for(&fixture, 50 * NS_PER_MS);
+    assert_int_equal(machine(&fixture, 1)->life, LIFE_DOWN);
+    sim_world_release(&fixture.world);
+}
+
+static void a_stalled_disk_answers_when_it_is_well(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture);
+    open_world(&fixture);
+    run_for(&fixture, NS_PER_MS);
+    uint64_t passed = fixture.world.network.passed;
+    trouble(&fixture, 1, (struct disk_trouble){.stalled = true});
+    restart(&fixture, 1);
+    run_for(&fixture, 500 * NS_PER_MS);
+    assert_int_equal(fixture.world.network.passed, passed);
+    assert_int_equal(machine(&fixture, 1)->disk.synced.word[0], 1);
+    assert_int_equal(machine(&fixture, 1)->disk_touched[DISK_STALLED], 1);
+    trouble(&fixture, 1, (struct disk_trouble){.fsync_delay_ns = 20 * NS_PER_MS});
+    run_for(&fixture, 19 * NS_PER_MS);
+    assert_int_equal(fixture.world.network.passed, passed);
+    run_for(&fixture, 2 * NS_PER_MS);
+    assert_true(fixture.world.network.passed > passed);
+    assert_int_equal(machine(&fixture, 1)->disk.synced.word[0], 2);
+    assert_int_equal(machine(&fixture, 1)->disk_touched[DISK_SLOW], 1);
+    sim_world_release(&fixture.world);
+}
+
+/* A record that was written without a sync is there for everybody but after a power loss. */
+static void power_loss_and_wipe_take_what_they_should(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture);
+    open_world(&fixture);
+    run_for(&fixture, NS_PER_MS);
+    struct machine *first = machine(&fixture, 1);
+    struct durable unsynced = {.word[0] = 77};
+    disk_write(&first->disk, &unsynced);
+    assert_true(machine_power_loss(&fixture.world, first, PPM_ONE / 2));
+    assert_false(machine_power_loss(&fixture.world, first, 0));
+    assert_true(machine_start(&fixture.world, first));
+    assert_int_equal(probe(&fixture, 1)->stored, 1);
+    disk_write(&first->disk, &unsynced);
+    assert_true(machine_power_loss(&fixture.world, first, PPM_ONE));
+    assert_true(machine_start(&fixture.world, first));
+    assert_int_equal(probe(&fixture, 1)->stored, 77);
+    assert_true(machine_wipe(&fixture.world, first));
+    assert_true(machine_start(&fixture.world, first));
+    assert_int_equal(probe(&fixture, 1)->stored, 0);
+    sim_world_release(&fixture.world);
+}
+
 static void a_fast_clock_wakes_its_owner_more_often(void **state)
 {
     (void)state;
@@ -290,6 +399,10 @@ int main(void)
         cmocka_unit_test(kill_of_a_paused_process_drops_what_waited),
         cmocka_unit_test(nothing_leaves_before_it_is_durable),
         cmocka_unit_test(death_during_fsync_keeps_or_loses_the_record),
+        cmocka_unit_test(who_cannot_write_sends_nothing),
+        cmocka_unit_test(a_restart_that_came_late_is_void),
+        cmocka_unit_test(a_stalled_disk_answers_when_it_is_well),
+        cmocka_unit_test(power_loss_and_wipe_take_what_they_should),
         cmocka_unit_test(a_fast_clock_wakes_its_owner_more_often),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,8 @@ enum raft_option { RAFT_PREVOTE, RAFT_CHECKQUORUM, RAFT_STICKINESS };
       "nothing is made durable: a restart begins at term 0 again (Tencent/phxpaxos#145)")          \
     X(REPLY_BEFORE_PERSIST, "reply-before-persist", "", "persist-before-send", "none", 10,         \
       "the grant leaves before its record is durable (valkey-io/valkey#3887)")                     \
+    X(WITHOUT_SYNC, "no-fsync", "", "term-monotonic", "power-loss", 20,                            \
+      "the record is written but not fsynced before the vote leaves (dsrhaslab/lazyfs#3)")         \
     X(VOTE_TWICE, "vote-twice", "prevote=off", "vote-once", "kill,delay", 50,                      \
       "a voter grants whoever asks in its term")                                                   \
     X(FORGET_SELF_VOTE, "forget-self-vote", "prevote=off", "vote-once", "kill,delay", 50,          \

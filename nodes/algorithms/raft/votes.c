@@ -9,6 +9,7 @@ static void persist(struct raft *raft, struct output *output)
     if (!raft_broken(raft, BUG_FORGET_TERM))
         output_persist(output, &durable);
     output->send_before_persist = output->persist && raft_broken(raft, BUG_REPLY_BEFORE_PERSIST);
+    output->without_sync = output->persist && raft_broken(raft, BUG_WITHOUT_SYNC);
 }
 
 /* Section 3.4: timeouts are drawn anew each time, so that split votes are rare and do not repeat.

@@ -1,0 +1,40 @@
+/* Shared by machine.c (inputs, life and death) and machine_step.c (what a step brings about). */
+#ifndef COUP_SIMULATOR_MACHINE_INTERNAL_H
+#define COUP_SIMULATOR_MACHINE_INTERNAL_H
+
+#include "simulator/machine.h"
+#include "simulator/world.h"
+
+static inline uint64_t machine_now(const struct sim_world *world, const struct machine *machine)
+{
+    return sim_clock_own(&machine->clock, world->now_ns);
+}
+
+/* The timer in the queue is void. */
+static inline void machine_disarm(struct machine *machine)
+{
+    machine->generation++;
+    machine->armed_ns = UINT64_MAX;
+}
+
+/* Run the elector on this input and do what it asks for. It may end the process, or leave it
+ * waiting for its disk (machine->held). */
+void machine_step(struct sim_world *world, struct machine *machine, struct input *input);
+
+/* The disk has what the process waited for. */
+void machine_sync_done(struct sim_world *world, struct machine *machine);
+
+/* Whether the disk fails this request. */
+bool machine_disk_errs(struct sim_world *world, struct machine *machine);
+
+/* The process is gone, and what only it knew. */
+void machine_come_down(struct sim_world *world, struct machine *machine);
+
+/* The process ends because the machine failed it. Who runs it starts it again after a while. */
+void machine_give_up(struct sim_world *world, struct machine *machine);
+
+enum end_cause { END_BY_FAULT, END_BY_DISK };
+void machine_record_life(struct sim_world *world, const struct machine *machine, enum event_f f,
+                         enum end_cause cause);
+
+#endif

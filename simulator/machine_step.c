@@ -1,0 +1,246 @@
+/* What a step of the elector brings about: its record on the disk, which may take time or fail,
+ * events, messages; and the end of the process. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "simulator/machine_internal.h"
+
+/* --- an end --- */
+
+static void give_back(struct sim_world *world, struct machine *machine)
+{
+    struct spare_outputs *spare = &world->spare;
+    if (spare->count == spare->capacity) {
+        spare->capacity = spare->capacity ? spare->capacity * 2 : 8;
+        spare->at = must_grow(spare->at, spare->capacity, sizeof(struct output *));
+    }
+    spare->at[spare->count++] = machine->held;
+    machine->held = NULL;
+}
+
+static void drop_parked(struct sim_world *world, struct machine *machine)
+{
+    for (uint32_t i = machine->parked_first; i < machine->parked_count; i++)
+        packets_drop(&world->packets, machine->parked[i]);
+    machine->parked_first = machine->parked_count = 0;
+}
+
+void machine_record_life(struct sim_world *world, const struct machine *machine, enum event_f f,
+                         enum end_cause cause)
+{
+    if (!machine->service)
+        return;
+    struct event event = {
+        .process = PROCESS_NUMBER(PROCESS_NODE, machine->id), .type = EVENT_INFO, .f = (uint8_t)f};
+    event_set(&event, FIELD_PID, machine->id * 1000 + machine->incarnation);
+    event_set(&event, FIELD_INCARNATION, machine->incarnation);
+    if (f == F_EXIT && cause == END_BY_FAULT) {
+        event_set(&event, FIELD_SIGNAL, 9);
+        event_set_text(&event, FIELD_BY, slice_of("schedule"));
+    } else if (f == F_EXIT) {
+        event_set(&event, FIELD_STATUS, EXIT_HARNESS);
+        event_set_text(&event, FIELD_BY, slice_of("itself"));
+    }
+    sim_world_record(world, &event, 0);
+}
+
+void machine_come_down(struct sim_world *world, struct machine *machine)
+{
+    machine->life = LIFE_DOWN;
+    machine->synced_asleep = machine->stalled = false;
+    machine->belief = (struct belief){0};
+    if (machine->held)
+        give_back(world, machine);
+    machine_disarm(machine);
+    drop_parked(world, machine);
+}
+
+void machine_give_up(struct sim_world *world, struct machine *machine)
+{
+    machine_come_down(world, machine);
+    disk_after_kill(&machine->disk);
+    machine_record_life(world, machine, F_EXIT, END_BY_DISK);
+    sim_world_push(world, world->now_ns + world->config->elector.knobs.restart_after,
+                   HAPPENING_START, machine->id - 1, machine->incarnation);
+}
+
+/* --- a step and what follows from it --- */
+
+static void send_all(struct sim_world *world, struct machine *machine, const struct output *output)
+{
+    uint32_t slot = PACKET_NONE, from = machine->id - 1;
+    for (uint32_t i = 0; i < output->message_count; i++) {
+        const struct message *message = &output->messages[i];
+        assert(message->target >= 1 && message->target <= world->config->elector.nodes);
+        if (slot == PACKET_NONE || !packet_carries(packet_at(&world->packets, slot), message)) {
+            if (slot != PACKET_NONE)
+                packets_drop(&world->packets, slot);
+            slot = packets_message(&world->packets, message);
+            packet_at(&world->packets, slot)->references = 1; /* ours, while we hold the slot */
+        }
+        sim_world_ship(world, slot, from, message->target - 1);
+    }
+    if (slot != PACKET_NONE)
+        packets_drop(&world->packets, slot);
+}
+
+/* Tell the workload and the history what the step made of the node. */
+static void report(struct sim_world *world, struct machine *machine, const struct output *output)
+{
+    uint64_t now = machine_now(world, machine);
+    struct outbox *outbox = &world->outbox;
+    chronicle_step(&machine->chronicle, output, outbox);
+    service_belief(machine->service, &output->belief, now, outbox);
+    for (uint32_t i = 0; i < output->message_count; i++)
+        chronicle_send(&machine->chronicle, &output->messages[i], outbox);
+    sim_world_carry(world, now);
+}
+
+static void finish(struct sim_world *world, struct machine *machine, const struct output *output)
+{
+    machine->belief = output->belief;
+    machine->wake_ns = output->wake_ns;
+    if (machine->service)
+        report(world, machine, output);
+    send_all(world, machine, output);
+}
+
+static uint64_t fsync_ns(struct sim_world *world, struct machine *machine)
+{
+    const struct physics *physics = &world->config->physics;
+    uint64_t slower_ns = machine->trouble.fsync_delay_ns;
+    machine->disk_touched[DISK_SLOW] += slower_ns > 0;
+    if (physics->fsync_max == 0)
+        return slower_ns;
+    uint64_t place = (uint64_t)machine->id << 32 | machine->syncs;
+    uint64_t word = mix64(world->config->seed ^ mix64(place));
+    uint64_t span = physics->fsync_max - physics->fsync_min + 1;
+    return slower_ns + physics->fsync_min + (uint64_t)(((__uint128_t)word * span) >> 64);
+}
+
+/* Lend the output at hand to the machine and take a spare one for the next step. */
+static void hold(struct sim_world *world, struct machine *machine)
+{
+    machine->held = world->output;
+    world->output = world->spare.count ? world->spare.at[--world->spare.count]
+                                       : must_alloc(1, sizeof *world->output);
+}
+
+static void late_persist(struct sim_world *world, struct machine *machine,
+                         const struct output *output)
+{
+    disk_sync(&machine->disk);
+    if (!machine->service)
+        return;
+    chronicle_late_persist(&machine->chronicle, output, &world->outbox);
+    sim_world_carry(world, machine_now(world, machine));
+}
+
+/* As large as the file that a real node writes anew each time, near enough. */
+#define RECORD_BYTES (sizeof(struct durable) + 64)
+
+bool machine_disk_errs(struct sim_world *world, struct machine *machine)
+{
+    uint64_t share = machine->trouble.error_ppm;
+    bool errs = share && random_chance(&world->chance, share);
+    machine->disk_touched[DISK_ERRORS] += errs;
+    return errs;
+}
+
+/* A write that the disk does not take: the process cannot keep its word. */
+static bool disk_refuses(struct sim_world *world, struct machine *machine)
+{
+    if (machine_disk_errs(world, machine))
+        return true;
+    if (!machine->trouble.full)
+        return false;
+    if (machine->room_bytes >= RECORD_BYTES) {
+        machine->room_bytes -= RECORD_BYTES;
+        return false;
+    }
+    machine->disk_touched[DISK_FULL]++;
+    return true;
+}
+
+/* Make the step's record durable. True when that takes time: the rest waits. A planted bug sends
+ * before the write has even begun, so that a kill in between loses the record. */
+static bool persist(struct sim_world *world, struct machine *machine)
+{
+    struct output *output = world->output;
+    bool stalled = machine->trouble.stalled;
+    if (output->send_before_persist)
+        finish(world, machine, output);
+    if (!stalled && disk_refuses(world, machine)) {
+        machine_give_up(world, machine);
+        return true;
+    }
+    if (!output->send_before_persist)
+        disk_write(&machine->disk, &output->durable);
+    if (output->without_sync && !stalled)
+        return false;
+    machine->syncs++;
+    if (stalled) {
+        machine->disk_touched[DISK_STALLED]++;
+        machine->stalled = true;
+        hold(world, machine);
+        return true;
+    }
+    uint64_t takes_ns = fsync_ns(world, machine);
+    if (takes_ns) {
+        hold(world, machine);
+        sim_world_push(world, world->now_ns + takes_ns, HAPPENING_SYNCED, machine->id - 1,
+                       machine->syncs);
+        return true;
+    }
+    disk_write(&machine->disk, &output->durable);
+    disk_sync(&machine->disk);
+    if (output->send_before_persist)
+        late_persist(world, machine, output);
+    return false;
+}
+
+void machine_step(struct sim_world *world, struct machine *machine, struct input *input)
+{
+    struct output *output = world->output;
+    output_reset(output);
+    output->belief = machine->belief;
+    output->wake_ns = machine->wake_ns;
+    input->now_ns = machine_now(world, machine);
+    input->wall_ns = sim_clock_wall(&machine->clock, input->now_ns);
+    world->config->algorithm->step(machine->state, input, output);
+    if (output->persist) {
+        bool early = output->send_before_persist;
+        if (persist(world, machine) || early)
+            return;
+    }
+    finish(world, machine, output);
+}
+
+void machine_sync_done(struct sim_world *world, struct machine *machine)
+{
+    struct output *output = machine->held;
+    if (output->send_before_persist) {
+        disk_write(&machine->disk, &output->durable);
+        late_persist(world, machine, output);
+    } else {
+        disk_sync(&machine->disk);
+        finish(world, machine, output);
+    }
+    give_back(world, machine);
+}
+
+/* What the disk held back goes on as if it had been asked now. */
+void machine_trouble(struct sim_world *world, struct machine *machine,
+                     const struct disk_trouble *trouble)
+{
+    bool same_room = machine->trouble.full && machine->trouble.room_bytes == trouble->room_bytes;
+    machine->trouble = *trouble;
+    if (!same_room)
+        machine->room_bytes = trouble->room_bytes;
+    if (!machine->stalled || trouble->stalled)
+        return;
+    machine->stalled = false;
+    sim_world_push(world, world->now_ns + fsync_ns(world, machine), HAPPENING_SYNCED,
+                   machine->id - 1, machine->syncs);
+}

@@ -9,6 +9,21 @@
 #include "controller/run_options.h"
 #include "controller/scenario_use.h"
 
+/* "all" is all that can be done to real processes; a disk fault named is tried, and skipped with
+ * the reason. */
+static int choose_faults(const char *text, struct run_config *config, struct error *error)
+{
+    uint32_t kept = 0;
+    int rc = faults_parse(text, config->faults, &config->fault_count, error);
+    if (rc < 0 || strcmp(text, "all") != 0)
+        return rc;
+    for (uint32_t i = 0; i < config->fault_count; i++)
+        if (config->faults[i]->needs != FACILITY_DISK)
+            config->faults[kept++] = config->faults[i];
+    config->fault_count = kept;
+    return 0;
+}
+
 /* The faults: drawn of kinds, or as a scenario has them. */
 static int parse_faults(const struct scenario_use *use, struct run_config *config,
                         struct error *error)
@@ -16,8 +31,7 @@ static int parse_faults(const struct scenario_use *use, struct run_config *confi
     const struct command_line *line = &use->line;
     config->fault_every_ns = use->given ? 0 : command_number(line, "every");
     if (!use->given)
-        return faults_parse(command_text(line, "faults"), config->faults, &config->fault_count,
-                            error);
+        return choose_faults(command_text(line, "faults"), config, error);
     config->schedule = &use->scenario.schedule;
     config->scenario = command_text(line, "scenario");
     config->fault_count = use->kind_count;

@@ -13,8 +13,10 @@ static uint32_t packets_take(struct packets *packets)
         assert(old < UINT32_MAX / 4);
         packets->capacity = old ? old * 2 : 64;
         packets->slots = must_grow(packets->slots, packets->capacity, sizeof *packets->slots);
-        for (uint32_t slot = old; slot < packets->capacity; slot++)
+        for (uint32_t slot = old; slot < packets->capacity; slot++) {
             packets->slots[slot].references = slot + 1;
+            packets->slots[slot].id_count = 0;
+        }
         packets->free = old;
     }
     uint32_t slot = packets->free;
@@ -59,6 +61,13 @@ uint32_t packets_envelope(struct packets *packets, const struct envelope *envelo
     return slot;
 }
 
+static void release_ids(struct packet *packet)
+{
+    if (packet->id_count)
+        free(packet->message.ids);
+    packet->id_count = 0;
+}
+
 void packets_drop(struct packets *packets, uint32_t slot)
 {
     struct packet *packet = packet_at(packets, slot);
@@ -66,8 +75,7 @@ void packets_drop(struct packets *packets, uint32_t slot)
         packet->references--;
         return;
     }
-    if (packet->id_count)
-        free(packet->message.ids);
+    release_ids(packet);
     packet->references = packets->free;
     packets->free = slot;
     packets->in_use--;
@@ -90,6 +98,8 @@ uint32_t packet_bytes(const struct packet *packet)
 
 void packets_release(struct packets *packets)
 {
+    for (uint32_t slot = 0; slot < packets->capacity; slot++)
+        release_ids(&packets->slots[slot]); /* of those still on their way */
     free(packets->slots);
     *packets = (struct packets){0};
 }

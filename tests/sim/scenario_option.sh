@@ -22,6 +22,8 @@ expect 0 "$COUP" sim --scenario raft-leader-crash --seeds 4..5 -n 7 -t 6s -w 1 -
 says '^valid: 2 seeds'
 expect 0 "$COUP" list scenarios
 says '^bully-split-3-3  '
+shipped=("$tests"/../scenarios/*.yaml)
+[ "$(wc -l <out)" = $((${#shipped[@]} + 1)) ] || complain "not all scenarios are in the program"
 
 one 'seed: 7'
 expect 0 "$COUP" sim --scenario one.yaml --keep all -o kept

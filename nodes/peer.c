@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/units.h"
+
 void peer_init(struct peer *peer, const struct elector_config *config, const char *stream)
 {
     peer->config = *config;
@@ -130,4 +132,15 @@ bool peer_has_majority(const struct peer *peer, uint64_t now_ns)
             count++;
     }
     return count >= elector_majority(&peer->config);
+}
+
+int peer_check_wait(const struct elector_config *config, const char *algorithm,
+                    const struct option *table, uint32_t option, struct error *error)
+{
+    char wait[UNIT_TEXT_MAX], timeout[UNIT_TEXT_MAX];
+    if (config->options.at[option] <= config->knobs.election_timeout_min)
+        return 0;
+    return error_usage(error, "%s option %s (%s) must be <= election-timeout-min (%s)", algorithm,
+                       table[option].name, format_duration(config->options.at[option], wait),
+                       format_duration(config->knobs.election_timeout_min, timeout));
 }

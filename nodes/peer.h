@@ -102,4 +102,9 @@ void peer_heard_members(struct peer *peer, const struct members *members, uint64
  * until then no other can have been elected by those who answered. True where heard_ns is NULL. */
 bool peer_has_majority(const struct peer *peer, uint64_t now_ns);
 
+/* For validate(): a wait longer than the shortest election timeout would have everybody suspect the
+ * leader before it is over. `option` is a row of the algorithm's table. */
+int peer_check_wait(const struct elector_config *config, const char *algorithm,
+                    const struct option *table, uint32_t option, struct error *error);
+
 #endif

@@ -383,6 +383,11 @@ static uint32_t traits(const struct option_values *values)
     return 1u << TRAIT_DURABLE; /* group numbers are unique, but not in order of time */
 }
 
+static int validate(const struct elector_config *config, struct error *error)
+{
+    return peer_check_wait(config, "invitation", options, OPTION_ANSWER, error);
+}
+
 const struct algorithm algorithm_invitation = {
     .name = "invitation",
     .summary = "every node leads a group of its own, and groups that find each other merge",
@@ -399,6 +404,7 @@ const struct algorithm algorithm_invitation = {
     .options = options,
     .bugs = bugs,
     .traits = traits,
+    .validate = validate,
     .state_size = state_size,
     .init = init,
     .step = step,

@@ -479,12 +479,7 @@ static uint32_t traits(const struct option_values *values)
 
 static int validate(const struct elector_config *config, struct error *error)
 {
-    char answer[UNIT_TEXT_MAX], timeout[UNIT_TEXT_MAX];
-    if (config->options.at[OPTION_ANSWER] <= config->knobs.election_timeout_min)
-        return 0;
-    return error_usage(error, "ring option answer (%s) must be <= election-timeout-min (%s)",
-                       format_duration(config->options.at[OPTION_ANSWER], answer),
-                       format_duration(config->knobs.election_timeout_min, timeout));
+    return peer_check_wait(config, "ring", options, OPTION_ANSWER, error);
 }
 
 const struct algorithm algorithm_ring = {

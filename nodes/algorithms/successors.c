@@ -251,6 +251,11 @@ static uint32_t traits(const struct option_values *values)
                                      : always;
 }
 
+static int validate(const struct elector_config *config, struct error *error)
+{
+    return peer_check_wait(config, "successors", options, OPTION_SLOT, error);
+}
+
 const struct algorithm algorithm_successors = {
     .name = "successors",
     .summary = "the leader names its successors in order, the first live one takes over unasked",
@@ -272,6 +277,7 @@ const struct algorithm algorithm_successors = {
     .options = options,
     .bugs = bugs,
     .traits = traits,
+    .validate = validate,
     .state_size = state_size,
     .init = init,
     .step = step,

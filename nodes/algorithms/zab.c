@@ -500,6 +500,11 @@ static uint32_t traits(const struct option_values *values)
            1u << TRAIT_LINEARIZABLE;
 }
 
+static int validate(const struct elector_config *config, struct error *error)
+{
+    return peer_check_wait(config, "zab", options, OPTION_SETTLE, error);
+}
+
 const struct algorithm algorithm_zab = {
     .name = "zab",
     .summary = "votes choose a candidate, then a majority acknowledges its new epoch",
@@ -518,6 +523,7 @@ const struct algorithm algorithm_zab = {
     .options = options,
     .bugs = bugs,
     .traits = traits,
+    .validate = validate,
     .state_size = state_size,
     .init = init,
     .step = step,

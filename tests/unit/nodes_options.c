@@ -106,7 +106,11 @@ static void test_what_cannot_work_together(void **state)
         {"quorum-lease", "lease", "100ms", "must be <= lease (100ms)"},
         {"quorum-lease", "margin", "10ms", "must be >= 2 x drift"},
         {"quorum-lease", "drift", "20%", "must be >= 2 x drift"},
-        {"ring", "answer", "10s", "must be <= election-timeout-min"},
+        {"bully", "answer", "10s", "answer (10s) must be <= election-timeout-min"},
+        {"ring", "answer", "10s", "answer (10s) must be <= election-timeout-min"},
+        {"invitation", "answer", "10s", "answer (10s) must be <= election-timeout-min"},
+        {"successors", "slot", "10s", "slot (10s) must be <= election-timeout-min"},
+        {"zab", "settle", "10s", "settle (10s) must be <= election-timeout-min"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

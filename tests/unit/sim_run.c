@@ -177,6 +177,39 @@ static void fencing_is_what_stops_a_paused_leader(void **state)
     assert_true(seeds_invalid(&request, "fencing-monotonic", 20) > 0);
 }
 
+/* The kernel keeps what a killed process has written: no kill can miss the fsync. */
+static void only_a_power_loss_misses_the_fsync(void **state)
+{
+    (void)state;
+    static const char *const owed[] = {"vote-once", "term-monotonic"};
+    for (size_t i = 0; i < sizeof owed / sizeof owed[0]; i++) {
+        struct swarm_request killed = request_of("raft:bug=no-fsync", "kill");
+        struct swarm_request dark = request_of("raft:bug=no-fsync", "power-loss");
+        struct swarm_request honest = request_of("raft", "power-loss");
+        killed.off = dark.off = honest.off = true;
+        killed.base.elector.nodes = dark.base.elector.nodes = honest.base.elector.nodes = 3;
+        assert_int_equal(seeds_invalid(&killed, owed[i], 40), 0);
+        assert_true(seeds_invalid(&dark, owed[i], 40) > 0);
+        assert_int_equal(seeds_invalid(&honest, owed[i], 40), 0);
+    }
+}
+
+/* Nodes give up when their disks fail, and nobody blames them. */
+static void disk_faults_accuse_nobody_honest(void **state)
+{
+    (void)state;
+    struct swarm_request request = request_of("raft", "disk");
+    uint32_t valid = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct sweep_outcome outcome;
+        assert_int_equal(sweep_one(&request, seed, &outcome, NULL), 0);
+        if (outcome.verdict == VERDICT_INVALID)
+            fail_msg("seed %u: %s", (unsigned)seed, outcome.reason);
+        valid += outcome.verdict == VERDICT_VALID;
+    }
+    assert_true(valid > 20);
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -265,6 +298,8 @@ int main(void)
         cmocka_unit_test(history_says_what_ran_and_goes_through_its_phases),
         cmocka_unit_test(honest_raft_is_never_accused),
         cmocka_unit_test(fencing_is_what_stops_a_paused_leader),
+        cmocka_unit_test(only_a_power_loss_misses_the_fsync),
+        cmocka_unit_test(disk_faults_accuse_nobody_honest),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(swarm_draws_within_bounds),
         cmocka_unit_test(bully_elects_with_a_square_of_messages),

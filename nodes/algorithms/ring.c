@@ -59,6 +59,7 @@ struct ring {
     uint32_t leader;
     uint32_t starter; /* of the election we passed on last, 0: none since a leader was known */
     uint64_t deadline_ns;
+    uint64_t before; /* epochs of earlier incarnations: what comes round late was perhaps led in */
     struct forward forward;
     uint32_t *ids; /* of the forward, nodes + 1 */
     uint64_t storage[];
@@ -159,8 +160,8 @@ static void count_votes(struct ring *ring, uint64_t epoch, const uint32_t *ids, 
 {
     uint32_t self = ring->peer.config.id;
     bool enough = count >= elector_majority(&ring->peer.config) || broken(ring, NO_MAJORITY);
-    if (!enough || epoch != peer_term(&ring->peer) || peer_vote(&ring->peer) != self ||
-        ring->phase == LEADING)
+    if (!enough || epoch <= ring->before || epoch != peer_term(&ring->peer) ||
+        peer_vote(&ring->peer) != self || ring->phase == LEADING)
         return;
     peer_heard_from(&ring->peer, ids, count, now_ns);
     lead(ring, epoch, now_ns, output);
@@ -420,6 +421,7 @@ static void on_start(struct ring *ring, const struct input *input, struct output
 {
     static const struct durable nothing;
     peer_start(&ring->peer, broken(ring, FORGET_EPOCH) ? &nothing : input->stored);
+    ring->before = peer_term(&ring->peer);
     rest(ring, input->now_ns, NULL, output);
 }
 

@@ -86,8 +86,9 @@ void netem_request_gate(struct rtnl *rtnl, uint32_t to)
 #define IPV4_PROTOCOL (IPV4_HEAD + 9u)
 #define TCP_DATA_OFFSET 12u
 
-/* Drops what ethernet_carries_data() says, of IPv4. Loads beyond the frame end it with 0, which
- * lets it pass. */
+/* Drops what ethernet_carries_data() says, of IPv4; without a word to the sender, whose TCP would
+ * not count it as sent, try again with every acknowledgement, and lose that too. Loads beyond the
+ * frame end it with 0, which lets it pass. */
 static const struct sock_filter drop_data[] = {
     BPF_STMT(BPF_LD | BPF_H | BPF_ABS, FRAME_TYPE),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 16),
@@ -106,7 +107,7 @@ static const struct sock_filter drop_data[] = {
     BPF_STMT(BPF_LD | BPF_MEM, 0),
     BPF_STMT(BPF_ALU | BPF_SUB | BPF_X, 0),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
-    BPF_STMT(BPF_RET | BPF_K, TC_ACT_SHOT),
+    BPF_STMT(BPF_RET | BPF_K, TC_ACT_STOLEN),
     BPF_STMT(BPF_RET | BPF_K, TC_ACT_OK),
 };
 
@@ -201,7 +202,7 @@ static bool read_statistics(const struct nlattr *attribute, struct netem_answer 
                                           .queued = queue.qlen,
                                           .dropped = queue.drops,
                                           .reordered = queue.requeues};
-    out->gate_reading = (struct gate_reading){.passed = basic.packets, .dropped = queue.drops};
+    out->gate_reading = (struct gate_reading){.arrived = basic.packets};
     return there;
 }
 

@@ -90,14 +90,14 @@ static void count_accepted(struct netem_ledger *ledger, uint32_t accepted, uint3
     ledger->touched[CAUSE_REORDER] += reordered;
 }
 
-/* Copies are what came out of the qdisc beyond what went in. */
+/* Copies are what came to the qdisc beyond what came to the gate, cut data what is missing there.
+ * Where both are, they hide each other. */
 static void count_gate(struct netem_ledger *ledger, const struct gate_reading *gate,
                        uint32_t accepted)
 {
-    uint32_t cut = gate->dropped - ledger->last_gate.dropped;
-    uint32_t arrived = gate->passed - ledger->last_gate.passed - cut;
-    if (ledger->now.cut_data)
-        ledger->touched[CAUSE_CUT_DATA] += cut;
+    uint32_t arrived = gate->arrived - ledger->last_gate.arrived;
+    if (ledger->now.cut_data && arrived > accepted)
+        ledger->touched[CAUSE_CUT_DATA] += arrived - accepted;
     if (ledger->now.duplicate_ppm && !impairment_cuts(&ledger->now) && accepted > arrived)
         ledger->touched[CAUSE_DUPLICATE] += accepted - arrived;
     ledger->last_gate = *gate;

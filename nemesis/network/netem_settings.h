@@ -31,7 +31,7 @@ struct netem_reading {
 };
 
 struct gate_reading {
-    uint32_t passed, dropped; /* passed includes dropped */
+    uint32_t arrived;
 };
 
 /* Who touched how many frames, since the link exists. Zeroed is a new link. */

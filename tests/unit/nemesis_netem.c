@@ -153,15 +153,18 @@ static void test_a_replaced_qdisc_loses_its_queue(void **unused)
 static void test_the_gate_tells_copies_and_data(void **unused)
 {
     (void)unused;
-    struct netem_ledger ledger = ledger_of("duplicate=50%,cut-data");
-    const struct gate_reading gate = {.passed = 100, .dropped = 20};
-    const struct netem_reading reading = {.sent = 110, .queued = 3};
-    netem_ledger_read(&ledger, &reading, &gate);
-    assert_int_equal(ledger.touched[CAUSE_CUT_DATA], 20);
-    assert_int_equal(ledger.touched[CAUSE_DUPLICATE], 33);
-    const struct gate_reading later = {.passed = 120, .dropped = 20}; /* on its way to the qdisc */
-    netem_ledger_read(&ledger, &reading, &later);
-    assert_int_equal(ledger.touched[CAUSE_DUPLICATE], 33);
+    struct netem_ledger doubled = ledger_of("duplicate=50%,loss=1%");
+    struct netem_ledger cut_off = ledger_of("cut-data,loss=1%");
+    const struct gate_reading gate = {.arrived = 100};
+    const struct netem_reading more = {.sent = 110, .queued = 3, .dropped = 4};
+    const struct netem_reading fewer = {.sent = 70, .queued = 3, .dropped = 4};
+    netem_ledger_read(&doubled, &more, &gate);
+    assert_int_equal(doubled.touched[CAUSE_DUPLICATE], 17);
+    netem_ledger_read(&cut_off, &fewer, &gate);
+    assert_int_equal(cut_off.touched[CAUSE_CUT_DATA], 23);
+    const struct gate_reading later = {.arrived = 120}; /* on their way to the qdisc */
+    netem_ledger_read(&doubled, &more, &later);
+    assert_int_equal(doubled.touched[CAUSE_DUPLICATE], 17);
     struct impairment needs = impairment("cut-data"), cut = impairment("cut,duplicate=1%");
     assert_true(netem_needs_gate(&needs));
     assert_false(netem_needs_gate(&cut));

@@ -124,7 +124,7 @@ static void test_times(void **state)
     tally = lab_probe(lab, 0, 1, 500, 500);
     assert_int_equal(tally.arrived, 500);
     assert_in_range(lab_touched(lab, 0, 1, "reorder=1%,delay=1ms") - before, 90, 210);
-    assert_true(tally.late_order > 50);
+    assert_true(tally.late_order > 5); /* once for each burst that a slow receiver takes */
     lab_impair(lab, 0, 1, "");
     lab_assert_all_pass(lab);
 }

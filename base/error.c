@@ -6,22 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `wanted` is the length the whole text would have had. */
-static void show_cut(struct error *error, size_t wanted)
+#include "base/text.h"
+
+/* What is too long loses its middle: what was done stands at its head, why it failed at its end. */
+static void set_text(struct error *error, const char *text, size_t length)
 {
     static const char cut[] = "...";
-    if (wanted >= sizeof error->text)
-        memcpy(error->text + sizeof error->text - sizeof cut, cut, sizeof cut);
+    const size_t room = sizeof error->text - 1, dots = sizeof cut - 1;
+    if (length <= room) {
+        memmove(error->text, text, length);
+        error->text[length] = '\0';
+        return;
+    }
+    size_t head = (room - dots) / 2, tail = room - dots - head;
+    memmove(error->text, text, head);
+    memcpy(error->text + head, cut, dots);
+    memcpy(error->text + head + dots, text + length - tail, tail);
+    error->text[room] = '\0';
 }
 
 __attribute__((format(printf, 3, 0))) static void
 error_fill(struct error *error, enum error_kind kind, const char *format, va_list args)
 {
+    struct text text = {0};
     if (!error)
         return;
+    text_add_va(&text, format, args);
     error->kind = kind;
-    int wanted = vsnprintf(error->text, sizeof error->text, format, args);
-    show_cut(error, wanted < 0 ? 0 : (size_t)wanted);
+    set_text(error, text_string(&text), text.length);
+    text_release(&text);
 }
 
 int error_set(struct error *error, int code, const char *format, ...)
@@ -46,20 +59,20 @@ void error_prefix(struct error *error, const char *format, ...)
 {
     if (!error)
         return;
-    struct error inner = *error;
+    struct text text = {0};
     va_list args;
     va_start(args, format);
-    int used = vsnprintf(error->text, sizeof error->text, format, args);
+    text_add_va(&text, format, args);
     va_end(args);
-    size_t length = used < 0 ? 0 : (size_t)used;
-    size_t rest = strlen(inner.text);
-    if (length + 2 < sizeof error->text) {
-        size_t room = sizeof error->text - length - 3;
-        memcpy(error->text + length, ": ", 2);
-        memcpy(error->text + length + 2, inner.text, rest < room ? rest : room);
-        error->text[length + 2 + (rest < room ? rest : room)] = '\0';
-    }
-    show_cut(error, length + 2 + rest);
+    text_add(&text, ": %s", error->text);
+    set_text(error, text_string(&text), text.length);
+    text_release(&text);
+}
+
+bool error_is_machine(int code)
+{
+    return code == ENOSPC || code == EDQUOT || code == EIO || code == EMFILE || code == ENFILE ||
+           code == ENOMEM || code == EFBIG;
 }
 
 enum exit_code error_exit_code(const struct error *error)

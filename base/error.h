@@ -28,7 +28,7 @@ enum error_kind {
 
 struct error {
     enum error_kind kind;
-    char text[ERROR_TEXT_MAX]; /* one line, no newline; where cut it ends in "..." */
+    char text[ERROR_TEXT_MAX]; /* one line, no newline; where cut, "..." stands in its middle */
 };
 
 /* Fill `error` (kind harness / usage) and return `code`, a negative errno, for `return
@@ -40,6 +40,9 @@ int error_usage(struct error *error, const char *format, ...) __attribute__((for
 /* Prepend "prefix: " to the text; the kind stays. */
 void error_prefix(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Whether an errno (positive) tells of a machine that is out of something, whatever was asked. */
+bool error_is_machine(int code);
 
 /* The exit code that stands for the error's kind. */
 enum exit_code error_exit_code(const struct error *error);

@@ -98,7 +98,7 @@ static int unknown_option(const struct option *table, const char *what, struct s
 }
 
 static int parse_pair(const struct option *table, const char *what, struct slice pair,
-                      struct option_values *values, struct error *error)
+                      struct option_values *values, uint64_t *given, struct error *error)
 {
     const char *equals = memchr(pair.at, '=', pair.length);
     struct slice name = {pair.at, equals ? (size_t)(equals - pair.at) : pair.length};
@@ -108,6 +108,9 @@ static int parse_pair(const struct option *table, const char *what, struct slice
     if (!equals)
         return error_usage(error, "%s '%s' needs a value: %s=VALUE", what, table[index].name,
                            table[index].name);
+    if (*given >> index & 1)
+        return error_usage(error, "%s '%s' is given twice", what, table[index].name);
+    *given |= UINT64_C(1) << index;
     struct text value = {0};
     text_add_bytes(&value, equals + 1, pair.length - name.length - 1);
     int rc = parse_one(&table[index], text_string(&value), &values->at[index], error);
@@ -123,9 +126,10 @@ int options_parse(const struct option *table, const char *what, const char *text
                   struct option_values *values, struct error *error)
 {
     struct option_values parsed = *values;
+    uint64_t given = 0;
     while (*text) {
         size_t length = strcspn(text, ",");
-        int rc = parse_pair(table, what, (struct slice){text, length}, &parsed, error);
+        int rc = parse_pair(table, what, (struct slice){text, length}, &parsed, &given, error);
         if (rc < 0)
             return rc;
         text += length;

@@ -41,7 +41,8 @@ int options_find(const struct option *table, struct slice name);
 void options_defaults(const struct option *table, struct option_values *out);
 
 /* Read "a=1,b=on" over the present values. `what` names the owner in errors ("raft option").
- * An unknown name lists the allowed ones; a bad value says what would be accepted. On error
+ * An unknown name lists the allowed ones; a bad value says what would be accepted; one that
+ * comes twice is refused. On error
  * nothing is changed. An empty text is fine. */
 int options_parse(const struct option *table, const char *what, const char *text,
                   struct option_values *values, struct error *error);

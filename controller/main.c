@@ -74,7 +74,8 @@ int main(int argc, char **argv)
     occupy_standard_descriptors();
     if (argc > 0)
         output_called(argv[0]);
-    (void)signal(SIGPIPE, SIG_IGN); /* cannot fail for this signal */
+    (void)signal(SIGPIPE, SIG_IGN); /* cannot fail for these signals */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes shows as a failed write */
     int rc = command_dispatch(&command_coup, argc, argv, &error);
     if (rc >= 0)
         return rc;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "controller/run_folder.h"
 #include "controller/run_internal.h"
@@ -51,9 +52,34 @@ static void add_history(const char *history, struct error *error)
     (void)snprintf(error->text + used, sizeof error->text - used, "; history so far: %s", history);
 }
 
+/* Our pipes and namespaces, what libraries keep, and some for each process of the run. */
+#define FILES_BASE 64u
+#define FILES_PER_PROCESS 16u
+
+/* As many open files as the run may need: libraries abort where they get none. */
+static int want_files(const struct run_config *config, struct error *error)
+{
+    struct rlimit limit;
+    rlim_t need = FILES_BASE + FILES_PER_PROCESS * (config->elector.nodes + config->clients + 2);
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return error_set(error, -errno, "read the limit on open files: %s", strerror(errno));
+    if (limit.rlim_cur >= need)
+        return 0;
+    if (limit.rlim_max < need)
+        return error_set(error, -EMFILE,
+                         "%lu open files are allowed, the run needs %lu (ulimit -n)",
+                         (unsigned long)limit.rlim_max, (unsigned long)need);
+    limit.rlim_cur = need;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return error_set(error, -errno, "raise the limit on open files: %s", strerror(errno));
+    return 0;
+}
+
 int run_execute(const struct run_config *config, struct run_result *out, struct error *error)
 {
     struct text folder = {0}, history = {0};
+    if (want_files(config, error) < 0)
+        return -EMFILE;
     struct run_outcome *outcome =
         mmap(NULL, sizeof *outcome, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (outcome == MAP_FAILED)

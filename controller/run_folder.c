@@ -25,10 +25,10 @@ static bool is_empty(const char *path)
     return entries <= 2;    /* . and .. */
 }
 
-/* A full disk is the machine's fault; any other reason is about the path that was asked for. */
+/* A machine that is out of something is at fault itself; any other reason is about the path. */
 static int cannot_create(const char *path, int code, const char *advice, struct error *error)
 {
-    if (code == ENOSPC || code == EDQUOT || code == EIO)
+    if (error_is_machine(code))
         return error_set(error, -code, "create %s: %s", path, strerror(code));
     return error_usage(error, "create %s: %s%s", path, strerror(code), advice);
 }

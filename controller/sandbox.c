@@ -69,13 +69,33 @@ const char *sandbox_fix(void)
     return geteuid() == 0 ? NULL : "run coup as root";
 }
 
+/* So many namespaces exist already, or none may: of the kind that is allowed fewest. */
+static const char *namespace_limit_fix(void)
+{
+    static const struct {
+        const char *path, *fix;
+    } limits[] = {
+#define LIMIT(kind)                                                                           \
+    {"/proc/sys/user/max_" kind "_namespaces", "sudo sysctl -w user.max_" kind "_namespaces=" \
+                                                                               "100000"}
+        LIMIT("user"), LIMIT("pid"), LIMIT("net"), LIMIT("mnt"), LIMIT("ipc"),
+#undef LIMIT
+    };
+    size_t fewest = 0;
+    for (size_t i = 1; i < sizeof limits / sizeof *limits; i++)
+        if (read_setting(limits[i].path) < read_setting(limits[fewest].path))
+            fewest = i;
+    return limits[fewest].fix;
+}
+
 static int refused(struct error *error, const char *what, int code)
 {
     const char *fix = sandbox_fix();
     if (code == ENOSPC)
-        fix = "sudo sysctl -w user.max_user_namespaces=100000"; /* so many exist already */
+        fix = namespace_limit_fix();
     else if (!fix && (code == EPERM || code == EACCES))
-        fix = "a container forbids it: run it with --privileged, or coup outside of it";
+        fix = "a container forbids it: run it with --privileged, or coup outside of it; in a "
+              "user namespace, map your user";
     return error_set(error, -code, "%s: %s%s%s%s", what, strerror(code), fix ? " (" : "",
                      fix ? fix : "", fix ? ")" : "");
 }

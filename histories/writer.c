@@ -185,6 +185,8 @@ static int give_name(int descriptor, const char *path)
 static int refuse_path(const char *path, struct error *error)
 {
     int code = errno;
+    if (error_is_machine(code))
+        return error_set(error, -code, "create %s: %s", path, strerror(code));
     (void)error_usage(error, "create %s: %s", path, strerror(code));
     return -code;
 }

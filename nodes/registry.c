@@ -90,6 +90,8 @@ int algorithm_parse(const char *text, const struct algorithm **ret_algorithm,
     uint32_t bug = table_with_bugs(algorithm, &table);
     options_defaults(table.options, &values);
     const char *rest = text[name.length] == ':' ? text + name.length + 1 : "";
+    if (text[name.length] == ':' && !*rest)
+        return error_usage(error, "'%.60s': an option is missing after ':'", text);
     int rc = options_parse(table.options, what, rest, &values, error);
     if (rc < 0)
         return rc;

@@ -111,8 +111,8 @@ static void on_bytes(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer
             break;
         helper->listener.frame(helper->listener.context, &control);
     }
-    if (rc < 0 && helper->running)
-        (void)uv_process_kill(&helper->process, SIGKILL);
+    if (rc < 0)
+        helper_kill(helper);
 }
 
 struct write_request {
@@ -141,6 +141,12 @@ void helper_send(struct helper *helper, const struct control *control)
             free(request);
     }
     text_release(&frame);
+}
+
+void helper_kill(struct helper *helper)
+{
+    if (helper->running)
+        (void)uv_process_kill(&helper->process, SIGKILL);
 }
 
 /* ---- start ---- */

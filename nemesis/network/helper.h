@@ -34,6 +34,9 @@ int helper_start(const struct helper_config *config, struct uv_loop_s *loop,
 /* Never blocks; what cannot be written now is written by the loop, in order. */
 void helper_send(struct helper *helper, const struct control *control);
 
+/* It is of no use any more; ended() follows. */
+void helper_kill(struct helper *helper);
+
 /* Say no more, hear no more: the program sees end of file and is killed if it does not end soon.
  * Frees itself from within the loop. */
 void helper_close(struct helper *helper);

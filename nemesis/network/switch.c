@@ -17,6 +17,11 @@
 #define RESTARTS_MAX 5 /* within RESTARTS_NS: then it will not get better */
 #define RESTARTS_NS (10 * NS_PER_S)
 #define NO_TICKET_ID 0 /* of commands nobody asked for */
+/* It is asked now and then whether it is there. One that is stopped or stuck carries nothing, which
+ * would look like the cluster's fault. */
+#define LOOK_MS 500
+#define SILENT_NS (5 * NS_PER_S) /* twenty runs may share two cores */
+#define PING_ID UINT64_MAX
 
 struct pending {
     uint64_t ticket, id;
@@ -37,6 +42,9 @@ struct network {
     uint32_t pending_count, pending_capacity;
     uint64_t last_id;
     uint64_t started_ns[RESTARTS_MAX]; /* the latest starts, newest first */
+    uv_timer_t *watch;                 /* outlives us by a turn of the loop */
+    uint64_t asked_ns;                 /* unanswered since; 0: nothing is asked */
+    bool answered;                     /* ever, by this helper */
 };
 
 static uint64_t now(const struct network *network)
@@ -164,7 +172,9 @@ static void on_done(struct network *network, const struct control *control)
 static void on_frame(void *context, const struct control *control)
 {
     struct network *network = context;
-    if (control->verb == CONTROL_DONE)
+    network->answered = true;
+    network->asked_ns = 0;
+    if (control->verb == CONTROL_DONE && control->id != PING_ID)
         on_done(network, control);
     else if (control->verb == CONTROL_READY)
         note(network, "coup-switch passes frames, %.*s", (int)control->text.length,
@@ -189,6 +199,8 @@ static int start_helper(struct network *network, struct error *error)
                                          .descriptors = network->taps,
                                          .descriptor_count = network->tap_count};
     const struct helper_listener listener = {network, on_frame, on_ended};
+    network->answered = false;
+    network->asked_ns = 0;
     memmove(network->started_ns + 1, network->started_ns,
             sizeof network->started_ns - sizeof network->started_ns[0]);
     network->started_ns[0] = clock_true_ns();
@@ -249,6 +261,54 @@ static void on_ended(void *context, int64_t status, int signal)
         send_text(network, network->pending[i].id, network->pending[i].text);
 }
 
+/* ---- watching it ---- */
+
+static void on_silence(struct network *network, uint64_t silent_ns)
+{
+    struct error error;
+    note(network, "stall %" PRIu64, silent_ns); /* what the cluster missed is not its fault */
+    if (network->answered) {
+        helper_kill(network->helper); /* on_ended() starts another */
+        return;
+    }
+    helper_close(network->helper);
+    network->helper = NULL;
+    (void)error_set(&error, -ETIMEDOUT, "coup-switch does not answer for %d s since it was started",
+                    (int)(SILENT_NS / NS_PER_S));
+    give_up(network, &error);
+}
+
+static void on_watch(uv_timer_t *timer)
+{
+    struct network *network = timer->data;
+    uint64_t now_ns = clock_true_ns();
+    struct text text = {0};
+    if (!network->helper)
+        return;
+    if (network->asked_ns) {
+        if (now_ns - network->asked_ns > SILENT_NS)
+            on_silence(network, now_ns - network->asked_ns);
+        return;
+    }
+    network->asked_ns = now_ns;
+    switch_command_format(SWITCH_COUNTERS, NULL, 0, &text);
+    send_text(network, PING_ID, text_string(&text));
+    text_release(&text);
+}
+
+static void start_watch(struct network *network)
+{
+    network->watch = must_alloc(1, sizeof *network->watch);
+    (void)uv_timer_init(network->loop, network->watch);
+    network->watch->data = network;
+    (void)uv_timer_start(network->watch, on_watch, LOOK_MS, LOOK_MS);
+}
+
+static void on_watch_closed(uv_handle_t *handle)
+{
+    free(handle);
+}
+
 /* ---- open and close ---- */
 
 static int open_taps(struct network *network, struct error *error)
@@ -274,6 +334,8 @@ static void switch_close(struct network *network)
     if (!network)
         return;
     helper_close(network->helper);
+    if (network->watch)
+        uv_close((uv_handle_t *)network->watch, on_watch_closed);
     for (uint32_t i = 0; i < network->tap_count; i++)
         (void)close(network->taps[i]); /* nothing is buffered in them */
     for (uint32_t i = 0; i < network->pending_count; i++)
@@ -319,6 +381,7 @@ static int switch_open(const struct network_config *config, struct uv_loop_s *lo
         switch_close(network);
         return rc;
     }
+    start_watch(network);
     *out = network;
     return 0;
 }

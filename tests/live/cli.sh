@@ -42,7 +42,11 @@ for form in jsonl coup; do
         "$work/out" >/dev/null || complain "check --json $history"
 done
 expect 0 "$COUP" convert "$work/stale.coup" --to jsonl
-diff "$stale" "$work/out" || complain "there and back again changed the history"
+# A knob that came later is added with its default; nothing else may change.
+head -n 1 "$stale" | jq -c 'del(.knobs)' >"$work/before"
+head -n 1 "$work/out" | jq -c 'del(.knobs)' | diff "$work/before" - &&
+    diff <(tail -n +2 "$stale") <(tail -n +2 "$work/out") ||
+    complain "there and back again changed the history"
 expect 0 "$COUP" check --checks single-leader-per-term,term-monotonic "$stale"
 expect 0 "$COUP" check --checks single-leader-per-term --checks term-monotonic "$stale"
 

@@ -261,6 +261,20 @@ static void test_requests_survive_the_switch(void **state)
     lab_assert_all_pass(lab);
 }
 
+/* One that hangs carries nothing and says nothing: it is replaced, and the time is noted as ours.
+ */
+static void test_a_hung_switch_is_replaced(void **state)
+{
+    struct lab *lab = *state;
+    pid_t hung = switch_pid();
+    lab->notes[0] = '\0';
+    assert_int_equal(kill(hung, SIGSTOP), 0);
+    lab_run_until(lab, lab_has_note, "coup-switch ended");
+    assert_non_null(strstr(lab->notes, "stall 5"));
+    assert_true(switch_pid() != hung);
+    lab_assert_all_pass(lab);
+}
+
 static void test_a_switch_that_keeps_dying_is_given_up(void **state)
 {
     struct lab *lab = *state;
@@ -315,6 +329,7 @@ static void test_close_ends_the_switch(void **state)
 
 int main(void)
 {
+    (void)signal(SIGPIPE, SIG_IGN); /* as in coup: the switch may be gone when it is spoken to */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clean),
         cmocka_unit_test(test_cut_one_way),
@@ -326,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_tcp_can_be_left_alone),
         cmocka_unit_test(test_a_killed_switch_is_replaced),
         cmocka_unit_test(test_requests_survive_the_switch),
+        cmocka_unit_test(test_a_hung_switch_is_replaced),
         cmocka_unit_test(test_a_switch_that_keeps_dying_is_given_up),
         cmocka_unit_test(test_close_ends_the_switch),
     };

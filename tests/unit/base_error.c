@@ -29,7 +29,8 @@ static void test_nobody_has_to_listen(void **state)
     error_prefix(NULL, "x");
 }
 
-/* However long the pieces are, the text ends within its bounds and begins with the outermost. */
+/* However long the pieces are, the text ends within its bounds, begins with the outermost and ends
+ * with the reason. */
 static void test_long_texts_are_cut(void **state)
 {
     (void)state;
@@ -50,6 +51,10 @@ static void test_long_texts_are_cut(void **state)
         for (int i = 0; i < 5; i++)
             error_prefix(&error, "deeper");
         assert_memory_equal(error.text, "deeper: deeper: ", 16);
+        (void)error_set(&error, -EIO, "open %.*s: no such file", (int)length, piece);
+        error_prefix(&error, "coup run");
+        assert_non_null(strstr(error.text, "coup run: open "));
+        assert_string_equal(error.text + strlen(error.text) - 14, ": no such file");
         assert_true(strlen(error.text) <= longest);
     }
 }

@@ -46,6 +46,7 @@ static void test_round_trip_and_refusals(void **state)
          "option 'wait': '-2s' is not a duration (accepted: a number and ns, us, ms, s, m or h)"},
         {"wait", "option 'wait' needs a value: wait=VALUE"},
         {"colour=blue", "option 'colour': 'blue' is not one of red, green"},
+        {"wait=1s,loss=1%,wait=1s", "option 'wait' is given twice"},
         {"size=2", "unknown option 'size' (allowed: wait, loss, colour, fast)"},
         {"fast=on,", "option list ends with a comma"},
         {"loss=101%",

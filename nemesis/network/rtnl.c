@@ -33,6 +33,7 @@ void rtnl_close(struct rtnl *rtnl)
     if (rtnl->socket)
         (void)mnl_socket_close(rtnl->socket); /* nothing is buffered in it */
     free(rtnl->packed);
+    free(rtnl->room);
     *rtnl = (struct rtnl){0};
 }
 
@@ -159,12 +160,13 @@ static uint32_t take_bytes(struct taking *taking, const void *bytes, size_t leng
 int rtnl_receive(struct rtnl *rtnl, rtnl_answer answer, void *context, struct error *error)
 {
     struct taking taking = {.answer = answer, .context = context, .error = error};
-    char *room = rtnl->unanswered ? must_alloc(ANSWERS_AT_ONCE, ANSWER_BYTES_MAX) : NULL;
     struct iovec parts[ANSWERS_AT_ONCE];
     struct mmsghdr heads[ANSWERS_AT_ONCE];
+    if (rtnl->unanswered && !rtnl->room)
+        rtnl->room = must_alloc(ANSWERS_AT_ONCE, ANSWER_BYTES_MAX);
     memset(heads, 0, sizeof heads);
-    for (uint32_t i = 0; i < ANSWERS_AT_ONCE; i++) {
-        parts[i] = (struct iovec){room + (size_t)i * ANSWER_BYTES_MAX, ANSWER_BYTES_MAX};
+    for (uint32_t i = 0; i < ANSWERS_AT_ONCE && rtnl->unanswered; i++) {
+        parts[i] = (struct iovec){rtnl->room + (size_t)i * ANSWER_BYTES_MAX, ANSWER_BYTES_MAX};
         heads[i].msg_hdr.msg_iov = &parts[i];
         heads[i].msg_hdr.msg_iovlen = 1;
     }
@@ -182,7 +184,6 @@ int rtnl_receive(struct rtnl *rtnl, rtnl_answer answer, void *context, struct er
         }
     }
     rtnl->unanswered = 0;
-    free(room);
     return taking.rc;
 }
 

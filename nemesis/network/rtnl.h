@@ -15,6 +15,7 @@ struct rtnl {
     struct mnl_socket *socket;
     char *packed; /* requests not yet sent, the last of them at `last`; owned */
     size_t last, capacity;
+    char *room; /* for answers; kept, because fresh memory takes longer than the kernel does */
     uint32_t next_sequence; /* of the next request */
     uint32_t packed_count;
     uint32_t unanswered; /* of those sent */

@@ -58,6 +58,7 @@ struct check {
     X(unique_token) \
     X(fencing_monotonic) \
     X(lease_exclusive) \
+    X(leader_without_grant) \
     X(acted_after_loss) \
     X(recovers) \
     X(usable_leader) \

@@ -89,5 +89,9 @@ const struct fault_kind fault_kinds[] = {
     {"io-error", "disk", EFFECT_FAIL},
     {"disk-stall", "disk", EFFECT_DISTURB},
     {"disk-wipe", "disk", EFFECT_KILL},
+    {"service-kill", "service", EFFECT_DISTURB},
+    {"service-pause", "service", EFFECT_DISTURB},
+    {"service-session-drop", "service", EFFECT_DISTURB},
+    {"degraded-service", "service", EFFECT_DISTURB},
     {NULL, NULL, EFFECT_DISTURB},
 };

@@ -7,12 +7,13 @@
 
 enum process_action {
     ACTION_NONE,
-    ACTION_KILL,  /* SIGKILL; undone by a restart */
-    ACTION_PAUSE, /* SIGSTOP; undone by resuming */
-    ACTION_CLOCK, /* bend its clocks */
-    ACTION_DISK,  /* trouble its disk */
-    ACTION_POWER, /* SIGKILL, and its disk loses what was not synced; undone by a restart */
-    ACTION_WIPE,  /* SIGKILL, and its disk is empty; undone by a restart */
+    ACTION_KILL,    /* SIGKILL; undone by a restart */
+    ACTION_PAUSE,   /* SIGSTOP; undone by resuming */
+    ACTION_CLOCK,   /* bend its clocks */
+    ACTION_DISK,    /* trouble its disk */
+    ACTION_POWER,   /* SIGKILL, and its disk loses what was not synced; undone by a restart */
+    ACTION_WIPE,    /* SIGKILL, and its disk is empty; undone by a restart */
+    ACTION_SESSION, /* the coordination service forgets its sessions; cannot be undone */
 };
 
 /* The clocks of one machine against true time. The wall clock may be stepped either way, on top of

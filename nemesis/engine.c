@@ -20,7 +20,7 @@ struct engine *engine_new(const struct schedule *schedule, uint32_t nodes,
     engine->schedule = schedule;
     engine->nodes = nodes;
     engine->world = *world;
-    engine->matrix = link_matrix_new(nodes);
+    engine->matrix = link_matrix_new(nodes + 1);
     return engine;
 }
 
@@ -75,6 +75,7 @@ static struct fault_record record_of(const struct engine *engine, const struct a
     bool acted = active->begin_ns <= active->end_ns;
     return (struct fault_record){
         .scheduled = active->scheduled,
+        .nodes = engine->nodes,
         .injection = &active->injection,
         .landed = active->landed,
         .outcome = outcome,
@@ -129,10 +130,14 @@ static struct cluster_view look(const struct engine *engine)
     view.nodes = engine->nodes;
     for (uint32_t i = 0; i < engine->active_count; i++) {
         const struct active *active = engine->active[i];
-        if (act_ends(active->injection.act.action))
+        bool service = view.service && active->held & node_bit(view.service);
+        if (act_ends(active->injection.act.action)) {
             view.running &= ~active->held;
-        else if (act_stops(active->injection.act.action))
+            view.service_running = view.service_running && !service;
+        } else if (act_stops(active->injection.act.action)) {
             view.paused |= active->held;
+            view.service_paused = view.service_paused || service;
+        }
     }
     view.running &= nodes_all(engine->nodes);
     view.paused &= view.running;

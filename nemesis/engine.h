@@ -19,7 +19,8 @@
 
 /* Asked of the world, which carries requests out in the order in which they were made. Each carries
  * a ticket, answered (at once, from within the request, or later) by engine_done(). Endpoint
- * numbers of links are node id - 1. kill and pause answer when the process is seen to be gone or
+ * numbers of links are node id - 1; behind the last node's comes the coordination service's, which
+ * is also asked for by that id. kill and pause answer when the process is seen to be gone or
  * stopped. restart and resume undo them and are idempotent: the restart of a running process and
  * the resume of one that is running, or gone, are ok. */
 struct nemesis_world {

@@ -108,6 +108,7 @@ static const struct {
     [ACTION_DISK] = {REQUEST_ACT, REQUEST_UNDO},
     [ACTION_POWER] = {REQUEST_ACT, REQUEST_RESTART},
     [ACTION_WIPE] = {REQUEST_ACT, REQUEST_RESTART},
+    [ACTION_SESSION] = {REQUEST_ACT, REQUEST_UNDO},
 };
 
 static void ask(struct engine *engine, struct active *active, enum request_kind kind,
@@ -301,7 +302,7 @@ void engine_active(const struct engine *engine, struct text *out)
         if (nodes_count(active->injection.targets) > SHOWN_TARGETS_MAX)
             continue;
         text_add(out, "(");
-        nodes_format(active->injection.targets, ',', out);
+        parties_format(active->injection.targets, engine->nodes, ',', out);
         text_add(out, ")");
     }
 }

@@ -36,8 +36,8 @@ struct fault {
     const char *name, *summary;
     const char *group;  /* what --faults may name besides the fault: kill, pause, partition, link */
     uint32_t nodes_min; /* smallest cluster it makes sense in */
-    enum facility needs;
-    bool unsafe; /* no algorithm can keep its promises: "all" and its group leave it out */
+    enum facility needs; /* of FACILITY_SERVICE: "all" leaves it out, few algorithms have one */
+    bool unsafe;         /* no algorithm can keep its promises: "all" and its group leave it out */
     /* Whom the planner means, drawn evenly (repeat one to favour it); the first is also meant when
      * a schedule does not say "on". */
     const struct target *targets;
@@ -95,7 +95,11 @@ bool fault_takes_any(const struct fault *fault);
     X(disk_full) \
     X(io_error) \
     X(disk_stall) \
-    X(disk_wipe)
+    X(disk_wipe) \
+    X(service_kill) \
+    X(service_pause) \
+    X(service_session_drop) \
+    X(degraded_service)
 /* clang-format on */
 
 extern const struct fault *const faults[]; /* NULL-terminated */

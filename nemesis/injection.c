@@ -81,10 +81,35 @@ static bool reaches_somebody(const struct injection *injection, const struct clu
     for (uint32_t i = 0; i < injection->link_count; i++) {
         const struct link_change *link = &injection->links[i];
         node_set ends = node_bit(link->from + 1) | node_bit(link->to + 1);
-        if ((view->running & ends) == ends)
+        node_set there = view->running;
+        if (view->service && view->service_running)
+            there |= node_bit(view->service);
+        if ((there & ends) == ends)
             return true;
     }
     return injection->link_count == 0;
+}
+
+/* The coordination service stands beside one of the nodes that the fault is about, and shares what
+ * befalls the links between that and the others. So every shape reaches it without knowing of it.
+ */
+static void involve_service(struct injection *injection, const struct cluster_view *view,
+                            struct random *random)
+{
+    uint32_t count = injection->link_count;
+    node_set ends = 0;
+    for (uint32_t i = 0; i < count; i++)
+        ends |= node_bit(injection->links[i].from + 1) | node_bit(injection->links[i].to + 1);
+    if (!view->service || ends & node_bit(view->service))
+        return;
+    uint32_t beside = nodes_pick(random, ends);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct link_change link = injection->links[i];
+        if (link.to + 1 == beside)
+            injection_link(injection, link.from + 1, view->service, link.impairment);
+        else if (link.from + 1 == beside)
+            injection_link(injection, view->service, link.to + 1, link.impairment);
+    }
 }
 
 static const char *too_small(uint32_t nodes_min)
@@ -97,6 +122,8 @@ static const char *too_small(uint32_t nodes_min)
 
 const char *fault_missing(const struct fault *fault, const struct cluster_view *view)
 {
+    if (fault->needs == FACILITY_SERVICE && !view->service)
+        return "the algorithm asks no coordination service";
     return view->missing[fault->needs];
 }
 
@@ -116,6 +143,8 @@ bool fault_start(const struct fault *fault, const struct cluster_view *view, nod
         return false;
     }
     bool started = fault->start(view, chosen, parameters, random, &made, ret_why);
+    if (started && made.link_count)
+        involve_service(&made, view, random);
     if (started && !reaches_somebody(&made, view)) {
         *ret_why = "no running nodes at both ends of a link";
         started = false;

@@ -26,12 +26,14 @@ static void add_targets(const struct fault_record *record, struct text *out)
 {
     const struct injection *injection = record->injection;
     if (injection->act.action != ACTION_NONE) {
-        nodes_format(record->landed, ',', out);
+        parties_format(record->landed, record->nodes, ',', out);
         return;
     }
+    char from[PROCESS_NAME_MAX], to[PROCESS_NAME_MAX];
     for (uint32_t i = 0; i < injection->link_count; i++)
-        text_add(out, "%sn%u>n%u", i ? "," : "", injection->links[i].from + 1,
-                 injection->links[i].to + 1);
+        text_add(out, "%s%s>%s", i ? "," : "",
+                 party_name(injection->links[i].from + 1, record->nodes, from),
+                 party_name(injection->links[i].to + 1, record->nodes, to));
 }
 
 /* Whom it was about, what it did to links in the grammar of impairments, and what parameters say
@@ -40,9 +42,10 @@ static void add_parameters(const struct fault_record *record, struct text *out)
 {
     const struct option *table = record->scheduled->fault->parameters;
     const struct injection *injection = record->injection;
-    const struct target resolved = {.role = TARGET_NODES, .nodes = injection->targets};
+    node_set nodes = injection->targets & nodes_all(record->nodes);
+    const struct target resolved = {.role = TARGET_NODES, .nodes = nodes};
     text_add(out, "on=");
-    target_format(injection->targets ? &resolved : &record->scheduled->target, out);
+    target_format(nodes ? &resolved : &record->scheduled->target, out);
     if (injection->link_count) {
         text_add(out, ",");
         impairment_format(&injection->links[0].impairment, out);

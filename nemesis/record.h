@@ -8,6 +8,7 @@
 
 struct fault_record {
     const struct scheduled_fault *scheduled;
+    uint32_t nodes; /* of the cluster; the coordination service comes behind them */
     const struct injection *injection; /* what was done; empty if nothing was */
     node_set landed;                   /* process actions: those that were hit */
     const char *outcome;               /* installed, skipped, failed; heals: healed, failed */

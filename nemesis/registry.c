@@ -81,7 +81,8 @@ static bool mark(struct slice word, bool wanted[FAULTS_MAX])
 {
     bool found = slice_equals(word, "none");
     for (int i = 0; faults[i]; i++) {
-        bool group = slice_equals(word, "all") || slice_equals(word, faults[i]->group);
+        bool group = slice_equals(word, faults[i]->group) ||
+                     (slice_equals(word, "all") && faults[i]->needs != FACILITY_SERVICE);
         bool meant = slice_equals(word, faults[i]->name) || (group && !faults[i]->unsafe);
         wanted[i] = wanted[i] || meant;
         found = found || meant;

@@ -47,12 +47,20 @@ node_set nodes_pick_some(struct random *random, node_set set, uint32_t count)
     return picked;
 }
 
-void nodes_format(node_set set, char separator, struct text *out)
+const char *party_name(uint32_t id, uint32_t nodes, char buffer[PROCESS_NAME_MAX])
 {
+    return process_name(id > nodes ? PROCESS_NUMBER(PROCESS_COORDINATOR, 0)
+                                   : PROCESS_NUMBER(PROCESS_NODE, id),
+                        buffer);
+}
+
+void parties_format(node_set set, uint32_t nodes, char separator, struct text *out)
+{
+    char name[PROCESS_NAME_MAX];
     for (bool first = true; set; set &= set - 1, first = false) {
         if (!first)
             text_add(out, "%c", separator);
-        text_add(out, "n%u", nodes_first(set));
+        text_add(out, "%s", party_name(nodes_first(set), nodes, name));
     }
 }
 
@@ -64,7 +72,7 @@ uint32_t target_nodes_min(enum target_role role)
 void target_format(const struct target *target, struct text *out)
 {
     if (target->role == TARGET_NODES) {
-        nodes_format(target->nodes, '+', out);
+        parties_format(target->nodes, NODES_MAX, '+', out);
         return;
     }
     text_add(out, "%s", roles[target->role].word);

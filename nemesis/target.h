@@ -46,8 +46,9 @@ static inline uint32_t nodes_first(node_set set)
 uint32_t nodes_pick(struct random *random, node_set set);
 node_set nodes_pick_some(struct random *random, node_set set, uint32_t count);
 
-/* "n1,n4" with any separator. */
-void nodes_format(node_set set, char separator, struct text *out);
+/* "n1,n4" with any separator; the id behind `nodes` is the coordination service's. */
+void parties_format(node_set set, uint32_t nodes, char separator, struct text *out);
+const char *party_name(uint32_t id, uint32_t nodes, char buffer[PROCESS_NAME_MAX]);
 
 /* What a world may lack, and faults need. */
 enum facility {
@@ -55,7 +56,8 @@ enum facility {
     FACILITY_WALL_CLOCK,
     FACILITY_CLOCK_RATE,
     FACILITY_DISK,
-    FACILITIES
+    FACILITY_SERVICE, /* a coordination service; cluster_view.service says whether there is one */
+    FACILITIES,
 };
 
 /* What the nemesis can know when a fault begins. */
@@ -65,6 +67,10 @@ struct cluster_view {
     node_set running; /* process exists */
     node_set paused;  /* stopped by us */
     node_set candidates;
+    /* By what id the coordination service's process is faulted, the one behind the nodes; 0: there
+     * is none, or it is out of reach. No set above holds it. */
+    uint32_t service;
+    bool service_running, service_paused;
     uint32_t actor;                  /* whose event the fault waited for; 0: it waited for none */
     const char *missing[FACILITIES]; /* why the world has none, static; NULL: it has */
     node_set lacking[FACILITIES];    /* nodes that do without one that others have */

@@ -141,7 +141,7 @@ static void add_traced(const struct chronicle *chronicle, enum event_f f, uint32
         return;
     struct event *event = info(chronicle, f, outbox);
     event_set_text(event, FIELD_KIND, slice_of(chronicle->algorithm->kinds[message->kind]));
-    event_set(event, FIELD_PEER, peer);
+    event_set(event, FIELD_PEER, peer ? peer : PROCESS_NUMBER(PROCESS_COORDINATOR, 0));
     event_set(event, FIELD_TERM, message->term);
 }
 

@@ -30,7 +30,7 @@ static void send_messages(struct driver *driver)
     for (uint32_t i = 0; i < driver->output.message_count; i++) {
         const struct message *message = &driver->output.messages[i];
         struct envelope envelope = {.source = message->source,
-                                    .target = message->target,
+                                    .target = election_process(message->target),
                                     .type = WIRE_ELECTION,
                                     .message = *message};
         if (!mesh_send(driver->shell->mesh, &envelope))

@@ -22,7 +22,7 @@
  * and history carry a message without understanding it. */
 #define MESSAGE_ARGUMENTS 4
 struct message {
-    uint32_t source, target; /* node ids, 1..n */
+    uint32_t source, target; /* node ids, 1..n; 0: the coordination service (coordination.h) */
     uint8_t kind;            /* index into the algorithm's kinds */
     uint64_t term;
     uint64_t argument[MESSAGE_ARGUMENTS];
@@ -55,6 +55,17 @@ static inline uint32_t elector_majority(const struct elector_config *config)
 static inline bool elector_is_witness(const struct elector_config *config, uint32_t id)
 {
     return id > config->nodes - config->witnesses;
+}
+
+/* The process that a message's source or target stands for. */
+static inline uint32_t election_process(uint32_t id)
+{
+    return id ? PROCESS_NUMBER(PROCESS_NODE, id) : PROCESS_NUMBER(PROCESS_COORDINATOR, 0);
+}
+
+static inline bool algorithm_has_service(uint32_t traits)
+{
+    return traits >> TRAIT_SERVICE & 1;
 }
 
 enum input_type {
@@ -166,9 +177,10 @@ struct algorithm {
     const char *bears[UNDERS]; /* what still holds, by enum under */
     const char *broken_by;
     const char *const *kinds;     /* message kinds, NULL-terminated */
-    const char *const *durable;   /* names of the durable words, NULL-terminated */
+    const char *const *durable;   /* names of the durable words, NULL-terminated; or NULL */
     const struct option *options; /* or NULL */
     const struct bug *bugs;       /* or NULL */
+    uint32_t selftest_nodes;      /* largest cluster that shows its bugs; 0: a few will do */
     /* Traits may depend on options (`quorum=on`); bit per enum trait. */
     uint32_t (*traits)(const struct option_values *options);
     /* Options and knobs that cannot work together: usage error naming the inequality; or NULL. */
@@ -181,7 +193,10 @@ struct algorithm {
 
 /* Add a line here and nodes/algorithms/<name>.c: done. */
 #define COUP_ALGORITHMS(X) \
-    X(raft) X(bully) X(ring) X(invitation) X(successors) X(paxos) X(zab) X(quorum_lease)
+    X(raft)                \
+    X(bully)               \
+    X(ring)                \
+    X(invitation) X(successors) X(paxos) X(zab) X(quorum_lease) X(lease) X(queue) X(db_lease)
 
 extern const struct algorithm *const algorithms[];         /* NULL-terminated, in the order above */
 const struct algorithm *algorithm_find(struct slice name); /* NULL: unknown */

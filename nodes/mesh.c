@@ -362,8 +362,11 @@ int mesh_open(uv_loop_t *loop, const struct mesh_config *config, const struct me
               struct mesh **out, struct error *error)
 {
     struct mesh *mesh = must_alloc(1, sizeof *mesh + config->peer_count * sizeof mesh->peers[0]);
-    mesh->context = (struct wire_context){
-        .run = config->run, .self = config->self, .nodes = config->nodes, .kinds = config->kinds};
+    mesh->context = (struct wire_context){.run = config->run,
+                                          .self = config->self,
+                                          .nodes = config->nodes,
+                                          .kinds = config->kinds,
+                                          .service = config->service};
     mesh->events = *events;
     mesh->base = config->base;
     mesh->ids = must_alloc(config->nodes, sizeof *mesh->ids);

@@ -22,6 +22,7 @@ struct mesh_config {
     uint32_t base;         /* nodes/address.h */
     uint32_t nodes;        /* n, for vetting what comes */
     uint32_t kinds;        /* message kinds of the algorithm; 0: takes no election messages */
+    bool service;          /* they are those of a coordination service */
     const uint32_t *peers; /* process numbers to send to; copied */
     uint32_t peer_count;
     uint64_t seed; /* spreads dialling in time */

@@ -149,12 +149,16 @@ static bool is_client(uint32_t process)
            process_index(process) <= CLIENTS_MAX;
 }
 
-/* Who talks to whom: elections among nodes; requests from client to node and from node to resource;
- * replies the way back. */
+/* Who talks to whom: elections among nodes, or between them and a coordinator; requests from client
+ * to node and from node to resource; replies the way back. */
 static bool may_talk(const struct wire_context *context, enum wire_type type, uint32_t source,
                      uint32_t target)
 {
     const uint32_t resource = PROCESS_NUMBER(PROCESS_RESOURCE, 0);
+    const uint32_t coordinator = PROCESS_NUMBER(PROCESS_COORDINATOR, 0);
+    if (type == WIRE_ELECTION && context->service)
+        return (is_node(context, source) && target == coordinator) ||
+               (source == coordinator && is_node(context, target));
     if (type == WIRE_ELECTION)
         return is_node(context, source) && is_node(context, target) && source != target;
     uint32_t asker = type == WIRE_REQUEST ? source : target;
@@ -212,8 +216,8 @@ int wire_decode(const struct wire_context *context, const uint8_t *bytes, size_t
     if (!in.refused) {
         switch (read.type) {
         case WIRE_ELECTION:
-            read.message.source = read.source;
-            read.message.target = read.target;
+            read.message.source = process_index(read.source); /* of the coordinator: 0 */
+            read.message.target = process_index(read.target);
             decode_election(&in, ids, &read.message);
             break;
         case WIRE_REQUEST: decode_request(&in, &read.request); break;

@@ -12,7 +12,7 @@
 #define WIRE_REGISTERS_MAX 65u /* the bound of the registers knob, and the leaders' own, 0 */
 
 enum wire_type {
-    WIRE_ELECTION, /* node -> node */
+    WIRE_ELECTION, /* node -> node, or node -> coordinator and back */
     WIRE_REQUEST,  /* client -> node, node -> resource */
     WIRE_REPLY,    /* the way back */
     WIRE_TYPES,
@@ -66,6 +66,7 @@ struct wire_context {
     uint32_t self;
     uint32_t nodes;
     uint32_t kinds; /* message kinds of the algorithm */
+    bool service;   /* which are those of a coordination service, not of peers */
 };
 
 void wire_encode(const struct envelope *envelope, struct text *out);

@@ -49,3 +49,13 @@ uint64_t sim_clock_reaches(const struct sim_clock *clock, uint64_t true_ns, uint
     __uint128_t past = (ahead + clock->rate - 1) / clock->rate;
     return past > UINT64_MAX - clock->true_ns ? UINT64_MAX : clock->true_ns + (uint64_t)past;
 }
+
+void sim_clock_bend(struct sim_clock *clock, uint64_t true_ns, int64_t drift_ppm,
+                    struct clock_bend *now, const struct clock_bend *bend)
+{
+    int64_t truth = (int64_t)CLOCK_TRUE_PPM;
+    int64_t rate = (truth + drift_ppm) * (int64_t)bend->rate_ppm / truth;
+    sim_clock_step(clock, bend->step_ns - now->step_ns);
+    sim_clock_rate(clock, true_ns, rate - truth);
+    *now = *bend;
+}

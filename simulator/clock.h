@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "nemesis/act.h"
+
 struct sim_clock {
     uint64_t true_ns, own_ns; /* at the last change of rate */
     uint64_t rate;            /* own per true nanosecond, times 2^32 */
@@ -23,6 +25,10 @@ void sim_clock_leap(struct sim_clock *clock, uint64_t true_ns, uint64_t by_ns);
 
 /* Wall time is set by `by_ns`, back or forth; monotonic time does not notice. */
 void sim_clock_step(struct sim_clock *clock, int64_t by_ns);
+
+/* Bend the clock of a machine that runs fast by `drift_ppm` anyway; `now` is bent so already. */
+void sim_clock_bend(struct sim_clock *clock, uint64_t true_ns, int64_t drift_ppm,
+                    struct clock_bend *now, const struct clock_bend *bend);
 
 #define SIM_CLOCK_EXACT (UINT64_C(1) << 32)
 

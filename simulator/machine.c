@@ -16,17 +16,25 @@ static int64_t drawn_drift(struct random *random, uint64_t bound_ppm)
     return (int64_t)random_below(random, 2 * bound_ppm + 1) - (int64_t)bound_ppm;
 }
 
-void machine_init(struct sim_world *world, struct machine *machine, uint32_t id)
+int64_t machine_clock_init(const struct sim_world *world, struct sim_clock *clock, uint32_t id)
 {
     const struct sim_config *config = world->config;
     struct random random;
-    *machine = (struct machine){.id = id, .armed_ns = UINT64_MAX, .wake_ns = UINT64_MAX};
+    int64_t drift_ppm = 0;
     random_init(&random, config->seed, "machine", id);
-    sim_clock_init(&machine->clock, random_below(&random, UPTIME_MAX_NS) + 1, WALL_BASE_NS);
-    machine->bend.rate_ppm = CLOCK_TRUE_PPM;
+    uint64_t uptime_ns = random_below(&random, UPTIME_MAX_NS) + 1;
+    sim_clock_init(clock, uptime_ns, WALL_BASE_NS - (int64_t)uptime_ns);
     if (config->physics.drift)
-        machine->drift_ppm = drawn_drift(&random, config->physics.drift);
-    sim_clock_rate(&machine->clock, 0, machine->drift_ppm);
+        drift_ppm = drawn_drift(&random, config->physics.drift);
+    sim_clock_rate(clock, 0, drift_ppm);
+    return drift_ppm;
+}
+
+void machine_init(struct sim_world *world, struct machine *machine, uint32_t id)
+{
+    *machine = (struct machine){.id = id, .armed_ns = UINT64_MAX, .wake_ns = UINT64_MAX};
+    machine->drift_ppm = machine_clock_init(world, &machine->clock, id);
+    machine->bend.rate_ppm = CLOCK_TRUE_PPM;
     if (world->workload)
         machine->service = must_alloc(1, sizeof *machine->service);
 }
@@ -69,11 +77,7 @@ static void arm(struct sim_world *world, struct machine *machine)
 /* What was armed by the old rate is void. */
 void machine_bend(struct sim_world *world, struct machine *machine, const struct clock_bend *bend)
 {
-    int64_t truth = (int64_t)CLOCK_TRUE_PPM;
-    int64_t rate = (truth + machine->drift_ppm) * (int64_t)bend->rate_ppm / truth;
-    sim_clock_step(&machine->clock, bend->step_ns - machine->bend.step_ns);
-    sim_clock_rate(&machine->clock, world->now_ns, rate - truth);
-    machine->bend = *bend;
+    sim_clock_bend(&machine->clock, world->now_ns, machine->drift_ppm, &machine->bend, bend);
     machine_disarm(machine);
     if (machine->life == LIFE_UP && !machine->held)
         arm(world, machine);

@@ -41,6 +41,9 @@ struct machine {
     struct chronicle chronicle;
 };
 
+/* A machine's clocks as they are at the start; how fast they run by themselves, in ppm. */
+int64_t machine_clock_init(const struct sim_world *world, struct sim_clock *clock, uint32_t id);
+
 void machine_init(struct sim_world *world, struct machine *machine, uint32_t id);
 void machine_release(struct machine *machine);
 

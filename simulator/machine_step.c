@@ -72,14 +72,15 @@ static void send_all(struct sim_world *world, struct machine *machine, const str
     uint32_t slot = PACKET_NONE, from = machine->id - 1;
     for (uint32_t i = 0; i < output->message_count; i++) {
         const struct message *message = &output->messages[i];
-        assert(message->target >= 1 && message->target <= world->config->elector.nodes);
+        assert(message->target <= world->config->elector.nodes);
+        assert(message->target != SERVICE_ID || world->has_service);
         if (slot == PACKET_NONE || !packet_carries(packet_at(&world->packets, slot), message)) {
             if (slot != PACKET_NONE)
                 packets_drop(&world->packets, slot);
             slot = packets_message(&world->packets, message);
             packet_at(&world->packets, slot)->references = 1; /* ours, while we hold the slot */
         }
-        sim_world_ship(world, slot, from, message->target - 1);
+        sim_world_ship(world, slot, from, endpoint_of(world, election_process(message->target)));
     }
     if (slot != PACKET_NONE)
         packets_drop(&world->packets, slot);

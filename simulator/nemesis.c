@@ -8,6 +8,15 @@
 
 #include "base/units.h"
 
+static void view_service(const struct sim_world *world, struct cluster_view *out)
+{
+    if (!world->has_service)
+        return;
+    out->service = world->config->elector.nodes + 1;
+    out->service_running = world->coordinator.life != LIFE_DOWN;
+    out->service_paused = world->coordinator.life == LIFE_PAUSED;
+}
+
 static void view(void *context, struct cluster_view *out)
 {
     const struct sim_world *world = context;
@@ -24,6 +33,12 @@ static void view(void *context, struct cluster_view *out)
         if (machine->belief.role == ROLE_CANDIDATE)
             out->candidates |= node_bit(machine->id);
     }
+    view_service(world, out);
+}
+
+static bool is_service(const struct sim_world *world, uint32_t node)
+{
+    return node > world->config->elector.nodes;
 }
 
 static void answer(struct sim_world *world, uint64_t ticket, bool ok, const char *proof)
@@ -39,30 +54,37 @@ static struct machine *machine_of(struct sim_world *world, uint32_t node)
 static void do_kill(void *context, uint64_t ticket, uint32_t node)
 {
     struct sim_world *world = context;
-    bool done = machine_kill(world, machine_of(world, node));
+    bool done = is_service(world, node) ? sim_coordinator_kill(world)
+                                        : machine_kill(world, machine_of(world, node));
     answer(world, ticket, done, done ? "exited by signal 9" : "was not running");
 }
 
 static void do_restart(void *context, uint64_t ticket, uint32_t node)
 {
     struct sim_world *world = context;
-    bool done = machine_start(world, machine_of(world, node));
+    bool done = is_service(world, node) ? sim_coordinator_start(world)
+                                        : machine_start(world, machine_of(world, node));
     answer(world, ticket, true, done ? "started" : "was already running");
 }
 
 static void do_pause(void *context, uint64_t ticket, uint32_t node)
 {
     struct sim_world *world = context;
-    struct machine *machine = machine_of(world, node);
-    (void)machine_pause(world, machine);
-    bool done = machine->life == LIFE_PAUSED;
+    if (is_service(world, node))
+        (void)sim_coordinator_pause(world);
+    else
+        (void)machine_pause(world, machine_of(world, node));
+    uint8_t life =
+        is_service(world, node) ? world->coordinator.life : machine_of(world, node)->life;
+    bool done = life == LIFE_PAUSED;
     answer(world, ticket, done, done ? "stopped" : "was not running");
 }
 
 static void do_resume(void *context, uint64_t ticket, uint32_t node)
 {
     struct sim_world *world = context;
-    bool done = machine_resume(world, machine_of(world, node));
+    bool done = is_service(world, node) ? sim_coordinator_resume(world)
+                                        : machine_resume(world, machine_of(world, node));
     answer(world, ticket, true, done ? "running" : "was not stopped");
 }
 
@@ -70,7 +92,10 @@ static void do_clock(struct sim_world *world, uint64_t ticket, uint32_t node,
                      const struct clock_bend *bend)
 {
     char proof[CLOCK_BEND_TEXT_MAX];
-    machine_bend(world, machine_of(world, node), bend);
+    if (is_service(world, node))
+        sim_coordinator_bend(world, bend);
+    else
+        machine_bend(world, machine_of(world, node), bend);
     answer(world, ticket, true, clock_bend_format(bend, proof));
 }
 
@@ -100,6 +125,14 @@ static void do_power_loss(struct sim_world *world, uint64_t ticket, uint32_t nod
                    : "exited by signal 9, all was synced");
 }
 
+static void drop_session(struct sim_world *world, uint64_t ticket, uint32_t node, bool undo)
+{
+    uint32_t dropped = undo ? 0 : sim_coordinator_drop(world, node);
+    char proof[64];
+    (void)snprintf(proof, sizeof proof, "%" PRIu32 " sessions dropped", dropped);
+    answer(world, ticket, undo || dropped, undo ? "cannot be undone" : proof);
+}
+
 static void do_act(void *context, uint64_t ticket, uint32_t node, const struct act *act)
 {
     struct sim_world *world = context;
@@ -112,6 +145,7 @@ static void do_act(void *context, uint64_t ticket, uint32_t node, const struct a
         done = machine_wipe(world, machine_of(world, node));
         answer(world, ticket, done, done ? "exited by signal 9, disk empty" : "was not running");
         break;
+    case ACTION_SESSION: drop_session(world, ticket, node, act->undo); break;
     case ACTION_NONE:
     case ACTION_KILL:
     case ACTION_PAUSE: assert(false); break;

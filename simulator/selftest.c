@@ -107,9 +107,11 @@ const char *selftest_faults(const struct selftest_case *one)
     struct error ignored;
     if (bug)
         return bug->faults;
-    bool majority = read_options(one, &values, &ignored) == 0 &&
-                    one->algorithm->traits(&values) >> TRAIT_MAJORITY & 1;
-    return majority ? "all" : SINGLE_CRASHES;
+    uint32_t traits =
+        read_options(one, &values, &ignored) == 0 ? one->algorithm->traits(&values) : 0;
+    if (algorithm_has_service(traits))
+        return "all,service-kill,service-pause,degraded-service";
+    return traits >> TRAIT_MAJORITY & 1 ? "all" : SINGLE_CRASHES;
 }
 
 /* Kinds, or the lines of a schedule. */
@@ -146,6 +148,8 @@ static int make_request(const struct selftest_case *one, struct schedule *schedu
                                 .fault_every_ns = FAULT_EVERY_NS,
                                 .duration_ns = RUN_NS,
                                 .record = SIM_CHECK};
+    if (one->algorithm->selftest_nodes)
+        out->nodes_max = one->algorithm->selftest_nodes;
     base->elector.nodes = NODES_HIGH;
     base->elector.bug = one->bug;
     knobs_defaults(&base->elector.knobs);

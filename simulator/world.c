@@ -15,6 +15,9 @@ static void schedule_starts(struct sim_world *world)
     for (uint32_t i = 0; i < world->config->elector.nodes; i++)
         sim_world_push(world, random_between(&random, 0, world->config->physics.start_spread),
                        HAPPENING_START, i, 0);
+    if (world->has_service)
+        sim_world_push(world, random_between(&random, 0, world->config->physics.start_spread),
+                       HAPPENING_START, world->config->elector.nodes, 0);
     if (world->workload)
         sim_world_push(world, COUNTS_EVERY_NS, HAPPENING_COUNTS, 0, 0);
 }
@@ -48,7 +51,11 @@ int sim_world_open(struct sim_world *world, const struct sim_config *config,
                    struct error *error)
 {
     *world = (struct sim_world){
-        .config = config, .workload = config->record != SIM_BARE, .nemesis_armed_ns = UINT64_MAX};
+        .config = config,
+        .has_service = algorithm_has_service(config->algorithm->traits(&config->elector.options)),
+        .workload = config->record != SIM_BARE,
+        .nemesis_armed_ns = UINT64_MAX,
+    };
     if (world->workload) {
         int rc = sim_recorder_open(&world->recorder, header, config->checks,
                                    config->record == SIM_KEEP, error);
@@ -60,11 +67,13 @@ int sim_world_open(struct sim_world *world, const struct sim_config *config,
                                     .latency_max_ns = config->physics.latency_max,
                                     .loss_ppm = (uint32_t)config->physics.base_loss,
                                     .in_order = config->physics.in_order};
-    sim_network_init(&world->network, config->elector.nodes + 1 + config->clients, config->seed,
+    sim_network_init(&world->network, endpoint_resource(world) + 1 + config->clients, config->seed,
                      &network);
     random_init(&world->chance, config->seed, "chance", 0);
     world->output = must_alloc(1, sizeof *world->output);
     open_machines(world);
+    if (world->has_service)
+        sim_coordinator_init(world, &world->coordinator);
     struct nemesis_world nemesis = sim_world_as_nemesis(world);
     if (config->elector.nodes <= NODES_MAX) /* larger clusters are run without faults */
         world->engine = engine_new(schedule, config->elector.nodes, &nemesis);
@@ -95,6 +104,7 @@ void sim_world_release(struct sim_world *world)
         resource_free(world->resource);
     if (world->engine)
         engine_free(world->engine);
+    sim_coordinator_release(&world->coordinator);
     outbox_release(&world->outbox);
     packets_release(&world->packets);
     sim_network_release(&world->network);
@@ -131,7 +141,9 @@ void sim_world_carry(struct sim_world *world, uint64_t node_ns)
         sim_world_record(world, &outbox->events[i], node_ns);
     for (uint32_t i = 0; i < outbox->message_count; i++) {
         const struct envelope *envelope = &outbox->messages[i];
-        uint32_t slot = packets_envelope(&world->packets, envelope);
+        uint32_t slot = envelope->type == WIRE_ELECTION
+                            ? packets_message(&world->packets, &envelope->message)
+                            : packets_envelope(&world->packets, envelope);
         packet_at(&world->packets, slot)->references = 1;
         sim_world_ship(world, slot, endpoint_of(world, envelope->source),
                        endpoint_of(world, envelope->target));
@@ -166,6 +178,8 @@ static void deliver(struct sim_world *world, uint32_t endpoint, uint32_t slot)
 {
     if (endpoint < world->config->elector.nodes)
         machine_deliver(world, &world->machines[endpoint], slot);
+    else if (endpoint < endpoint_resource(world))
+        sim_coordinator_deliver(world, slot);
     else if (endpoint == endpoint_resource(world))
         sim_world_resource_deliver(world, slot);
     else
@@ -180,10 +194,12 @@ static void count_messages(struct sim_world *world)
 }
 
 /* Void when the process was started by somebody else meanwhile. */
-static void start(struct sim_world *world, struct machine *machine, uint32_t incarnation)
+static void start(struct sim_world *world, uint32_t endpoint, uint32_t incarnation)
 {
-    if (machine->incarnation == incarnation)
-        (void)machine_start(world, machine);
+    if (endpoint == world->config->elector.nodes)
+        (void)sim_coordinator_start(world);
+    else if (world->machines[endpoint].incarnation == incarnation)
+        (void)machine_start(world, &world->machines[endpoint]);
 }
 
 static void carry_out(struct sim_world *world, const struct queued *entry)
@@ -193,10 +209,11 @@ static void carry_out(struct sim_world *world, const struct queued *entry)
     case HAPPENING_PACKET: deliver(world, endpoint, entry->cargo); break;
     case HAPPENING_WAKE: machine_wake(world, &world->machines[endpoint], entry->cargo); break;
     case HAPPENING_SYNCED: machine_synced(world, &world->machines[endpoint], entry->cargo); break;
-    case HAPPENING_START: start(world, &world->machines[endpoint], entry->cargo); break;
+    case HAPPENING_START: start(world, endpoint, entry->cargo); break;
     case HAPPENING_CLIENT: sim_world_client_wake(world, endpoint, entry->cargo); break;
     case HAPPENING_NEMESIS: sim_world_nemesis_wake(world, entry->cargo); break;
     case HAPPENING_COUNTS: count_messages(world); break;
+    case HAPPENING_SERVICE: sim_coordinator_wake(world, entry->cargo); break;
     }
 }
 

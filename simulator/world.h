@@ -7,6 +7,7 @@
 #include "nodes/client_core.h"
 #include "nodes/outbox.h"
 #include "nodes/resource_core.h"
+#include "simulator/coordinator.h"
 #include "simulator/machine.h"
 #include "simulator/network.h"
 #include "simulator/packet.h"
@@ -23,6 +24,7 @@ enum happening {
     HAPPENING_CLIENT,  /* cargo: generation */
     HAPPENING_NEMESIS, /* cargo: generation */
     HAPPENING_COUNTS,
+    HAPPENING_SERVICE, /* cargo: generation */
 };
 
 struct sim_client {
@@ -49,6 +51,7 @@ struct sim_world {
     struct spare_outputs spare;
     struct machine *machines; /* by id - 1 */
     uint8_t *states;          /* behind machines' state */
+    struct sim_coordinator coordinator;
     struct sim_client *clients;
     struct resource *resource;
     struct sim_recorder recorder;
@@ -56,19 +59,22 @@ struct sim_world {
     struct engine *engine; /* NULL: a cluster too large for faults */
     uint64_t nemesis_armed_ns;
     uint32_t nemesis_generation;
-    bool workload; /* services, resource, clients and events exist */
+    bool has_service; /* the algorithm asks a coordination service */
+    bool workload;    /* services, resource, clients and events exist */
 };
 
-/* Endpoints: nodes 0..n-1 as in the link matrix, then the resource, then the clients. */
+/* Endpoints: nodes 0..n-1 and, where there is one, the coordinator, as in the link matrix; then the
+ * resource, then the clients. */
 static inline uint32_t endpoint_resource(const struct sim_world *world)
 {
-    return world->config->elector.nodes;
+    return world->config->elector.nodes + world->has_service;
 }
 
 static inline uint32_t endpoint_of(const struct sim_world *world, uint32_t process)
 {
     switch (process_kind(process)) {
     case PROCESS_NODE: return process_index(process) - 1;
+    case PROCESS_COORDINATOR: return world->config->elector.nodes;
     case PROCESS_CLIENT: return endpoint_resource(world) + process_index(process);
     default: return endpoint_resource(world);
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "nodes/coordination.h"
 #include "nodes/elector.h"
 #include "nodes/wire.h"
 
@@ -47,10 +48,12 @@ static int find_term_word(const struct algorithm *algorithm)
 
 static void vet_message(const struct subject *subject, const struct message *message)
 {
+    uint32_t target = election_process(message->target);
+    bool service = algorithm_has_service(subject->algorithm->traits(&subject->config.options));
     assert(message->source == subject->config.id && message->target != message->source);
-    struct wire_context context = {1, message->target, subject->config.nodes,
-                                   algorithm_kind_count(subject->algorithm)};
-    struct envelope envelope = {1, message->source, message->target, WIRE_ELECTION, {*message}};
+    struct wire_context context = {1, target, subject->config.nodes,
+                                   algorithm_kind_count(subject->algorithm), service};
+    struct envelope envelope = {1, message->source, target, WIRE_ELECTION, {*message}};
     struct envelope got;
     struct text bytes = {0};
     struct error error;
@@ -163,11 +166,13 @@ static void message(struct subject *subject, struct choices *choices)
 {
     const uint32_t nodes = subject->config.nodes;
     uint32_t ids[NODES_LIMIT];
-    if (nodes == 1)
+    bool service = algorithm_has_service(subject->algorithm->traits(&subject->config.options));
+    if (nodes == 1 && !service)
         return;
-    uint32_t source = 1 + choose(choices, nodes - 1);
+    uint32_t peer = 1 + choose(choices, nodes > 1 ? nodes - 1 : 1);
+    uint32_t source = peer + (peer >= subject->config.id);
     struct message message = {
-        .source = source + (source >= subject->config.id),
+        .source = service ? SERVICE_ID : source,
         .target = subject->config.id,
         .kind = (uint8_t)choose(choices, algorithm_kind_count(subject->algorithm)),
         .term = some_number(subject, choices),

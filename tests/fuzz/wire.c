@@ -56,13 +56,14 @@ static void round_trip(const struct wire_context *context, const struct envelope
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint32_t selves[] = {1, 7, PROCESS_NUMBER(PROCESS_RESOURCE, 0),
-                                      PROCESS_NUMBER(PROCESS_CLIENT, 2)};
+                                      PROCESS_NUMBER(PROCESS_CLIENT, 2),
+                                      PROCESS_NUMBER(PROCESS_COORDINATOR, 0)};
     uint32_t ids[NODES];
     struct envelope envelope;
     struct error error = {0};
     if (size == 0)
         return 0;
-    struct wire_context context = {RUN, selves[data[0] % 4], NODES, KINDS};
+    struct wire_context context = {RUN, selves[data[0] % 5], NODES, KINDS, data[0] & 8};
     int rc = wire_decode(&context, data + 1, size - 1, ids, &envelope, &error);
     if (rc < 0) {
         assert(error.text[0] != '\0');

@@ -23,7 +23,8 @@ static void test_effects(void **unused)
 {
     (void)unused;
     for (uint32_t i = 0; faults[i]; i++) {
-        struct cluster_view view = {.nodes = 5, .leader = 1, .running = 31};
+        struct cluster_view view = {
+            .nodes = 5, .leader = 1, .running = 31, .service = 6, .service_running = true};
         struct option_values parameters = {0};
         struct random random;
         struct injection injection = {0};
@@ -40,7 +41,9 @@ static void test_effects(void **unused)
                             injection.links[link].impairment.cut_data);
         const struct disk_trouble *disk = &injection.act.disk;
         bool fails = disk->full || disk->error_ppm;
-        enum fault_effect done = act_ends(injection.act.action)    ? EFFECT_KILL
+        bool of_service = injection.targets & node_bit(view.service); /* no node of the model */
+        enum fault_effect done = of_service                        ? EFFECT_DISTURB
+                                 : act_ends(injection.act.action)  ? EFFECT_KILL
                                  : act_stops(injection.act.action) ? EFFECT_PAUSE
                                  : cuts                            ? EFFECT_CUT
                                  : fails                           ? EFFECT_FAIL

@@ -24,9 +24,10 @@ struct fake {
     uint64_t now_ns;
     uint32_t leader;
     node_set running, paused;
-    bool stale; /* the view still shows everybody well, led by n1 */
-    struct impairment link[NODES][NODES];
-    struct clock_bend bend[NODES + 1]; /* by id */
+    bool stale;   /* the view still shows everybody well, led by n1 */
+    bool service; /* there is one, behind the nodes */
+    struct impairment link[NODES + 1][NODES + 1]; /* of nodes and service */
+    struct clock_bend bend[NODES + 1];            /* by id */
     struct disk_trouble disk[NODES + 1];
     uint64_t disk_requests;
     const char *missing;   /* what the view says of wall clocks */
@@ -79,8 +80,13 @@ static void tell(struct fake *fake)
 static void view(void *context, struct cluster_view *out)
 {
     struct fake *fake = context;
-    *out = (struct cluster_view){
-        .nodes = NODES, .leader = fake->leader, .running = fake->running, .paused = fake->paused};
+    *out = (struct cluster_view){.nodes = NODES,
+                                 .leader = fake->leader,
+                                 .running = fake->running & nodes_all(NODES),
+                                 .paused = fake->paused & nodes_all(NODES),
+                                 .service = fake->service ? NODES + 1 : 0,
+                                 .service_running = fake->running & node_bit(NODES + 1),
+                                 .service_paused = fake->paused & node_bit(NODES + 1)};
     out->missing[FACILITY_WALL_CLOCK] = fake->missing;
 }
 
@@ -135,6 +141,11 @@ static void do_act(void *context, uint64_t ticket, uint32_t node, const struct a
     if (act->action == ACTION_CLOCK) {
         text_add(&fake->asked, "n%u %s; ", node, clock_bend_format(&act->clock, bend));
         fake->bend[node] = act->clock;
+        answer(fake, ticket, act->undo ? UNDOING : DOING);
+        return;
+    }
+    if (act->action == ACTION_SESSION) {
+        text_add(&fake->asked, "n%u %s; ", node, act->undo ? "keeps" : "is forgotten");
         answer(fake, ticket, act->undo ? UNDOING : DOING);
         return;
     }
@@ -267,13 +278,13 @@ static void heal(struct fake *fake)
 static void assert_nothing_left(const struct fake *fake)
 {
     assert_true(engine_quiet(fake->engine));
-    assert_true(fake->running == nodes_all(NODES));
+    assert_true(fake->running == nodes_all(NODES + fake->service));
     assert_true(fake->paused == 0);
     assert_true(is_true(fake));
     for (uint32_t id = 1; id <= NODES; id++)
         assert_true(is_whole(&fake->disk[id]));
-    for (uint32_t from = 0; from < NODES; from++)
-        for (uint32_t to = 0; to < NODES; to++)
+    for (uint32_t from = 0; from <= NODES; from++)
+        for (uint32_t to = 0; to <= NODES; to++)
             assert_true(impairment_is_clean(&fake->link[from][to]));
     assert_int_equal(fake->fault_events, fake->schedule.count);
 }
@@ -874,12 +885,45 @@ static void change_world(struct fake *fake, struct random *random)
         tell(fake);
 }
 
+/* --- the coordination service --- */
+
+static void add_service(struct fake *fake)
+{
+    fake->service = true;
+    fake->running |= node_bit(NODES + 1);
+}
+
+/* Asked for by the id behind the nodes, recorded by its own name. */
+static void test_the_service_is_one_more_process(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "at=100ms fault=service-kill for=200ms",
+        "at=150ms fault=service-pause on=any for=100ms",
+        "at=400ms fault=service-session-drop on=n2 for=10ms",
+        "at=500ms fault=degraded-service for=100ms delay=70ms",
+        NULL,
+    };
+    struct fake *fake = fake_new(lines);
+    add_service(fake);
+    run_to(fake, 1000);
+    const char *asked = text_string(&fake->asked), *events = text_string(&fake->events);
+    assert_non_null(strstr(asked, "kill n6; restart n6; "));
+    assert_non_null(strstr(asked, "n2 is forgotten; n2 keeps; "));
+    assert_non_null(strstr(asked, "links 1>6 delay=70ms 6>1 delay=70ms 2>6"));
+    assert_non_null(strstr(events, "service-kill [installed] [coordinator] [on=any]"));
+    assert_non_null(strstr(events, "service-session-drop [installed] [n2] [on=n2]"));
+    assert_non_null(strstr(events, "[n1>coordinator,coordinator>n1,"));
+    fake_free(fake);
+}
+
 static void test_any_schedule(void **state)
 {
     (void)state;
     static const char *const nothing[] = {NULL};
     for (uint64_t seed = 0; seed < 150; seed++) {
         struct fake *fake = fake_new(nothing);
+        add_service(fake);
         struct plan_request request = {.seed = seed,
                                        .nodes = NODES,
                                        .kinds = faults,
@@ -904,9 +948,9 @@ static void test_any_schedule(void **state)
         }
         assert_true(engine_quiet(fake->engine));
         assert_int_equal(fake->fault_events, fake->schedule.count);
-        assert_true(fake->running == nodes_all(NODES) && fake->paused == 0 && is_true(fake));
-        for (uint32_t from = 0; from < NODES; from++)
-            for (uint32_t to = 0; to < NODES; to++)
+        assert_true(fake->running == nodes_all(NODES + 1) && fake->paused == 0 && is_true(fake));
+        for (uint32_t from = 0; from <= NODES; from++)
+            for (uint32_t to = 0; to <= NODES; to++)
                 assert_true(impairment_is_clean(&fake->link[from][to]));
         fake_free(fake);
     }
@@ -920,6 +964,7 @@ static void test_plans_land(void **state)
     uint32_t skipped = 0, all = 0;
     for (uint64_t seed = 0; seed < 100; seed++) {
         struct fake *fake = fake_new(nothing);
+        add_service(fake);
         struct plan_request request = {.seed = seed,
                                        .nodes = NODES,
                                        .kinds = faults,
@@ -977,6 +1022,7 @@ int main(void)
         cmocka_unit_test(test_a_missing_facility_is_no_reason_to_wait),
         cmocka_unit_test(test_heal_stops_everything),
         cmocka_unit_test(test_heal_with_late_answers),
+        cmocka_unit_test(test_the_service_is_one_more_process),
         cmocka_unit_test(test_any_schedule),
         cmocka_unit_test(test_plans_land),
     };

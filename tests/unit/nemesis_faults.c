@@ -111,6 +111,35 @@ static void test_golden_pictures(void **state)
     text_release(&text);
 }
 
+/* The service shares the fate of one of the nodes, and the link between the two is clean. */
+static void test_link_faults_reach_the_service(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = {"halves",  "isolate-one", "bridge",         "single-link",
+                                         "one-way", "loss",        "majorities-ring"};
+    for (size_t shape = 0; shape < sizeof shapes / sizeof shapes[0]; shape++)
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            struct cluster_view view = healthy(5, 1);
+            view.service = 6;
+            view.service_running = true;
+            struct injection injection =
+                started(shapes[shape], NULL, node_bit(1 + (uint32_t)seed % 5), &view, seed);
+            bool hit[7][7] = {{false}};
+            uint32_t beside = 0;
+            for (uint32_t i = 0; i < injection.link_count; i++)
+                hit[injection.links[i].from + 1][injection.links[i].to + 1] = true;
+            for (uint32_t twin = 1; twin <= 5; twin++) {
+                bool same = !hit[twin][6] && !hit[6][twin];
+                for (uint32_t other = 1; other <= 5; other++)
+                    same = same && (other == twin || (hit[other][twin] == hit[other][6] &&
+                                                      hit[twin][other] == hit[6][other]));
+                beside = same ? twin : beside;
+            }
+            assert_true(beside != 0);
+            injection_release(&injection);
+        }
+}
+
 /* ---- properties ---- */
 
 /* Whom each node hears: itself and those whose link to it is not cut. */
@@ -489,6 +518,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden_pictures),
+        cmocka_unit_test(test_link_faults_reach_the_service),
         cmocka_unit_test(test_sides),
         cmocka_unit_test(test_sides_differ_by_seed),
         cmocka_unit_test(test_majorities_ring),

@@ -14,10 +14,12 @@
 #define NUMBER_MAX (UINT64_C(1) << 62)
 
 static const uint32_t resource = PROCESS_NUMBER(PROCESS_RESOURCE, 0);
+static const uint32_t coordinator = PROCESS_NUMBER(PROCESS_COORDINATOR, 0);
 
 static struct wire_context context_for(const struct envelope *envelope)
 {
-    return (struct wire_context){envelope->run, envelope->target, NODES, KINDS};
+    bool service = envelope->source == coordinator || envelope->target == coordinator;
+    return (struct wire_context){envelope->run, envelope->target, NODES, KINDS, service};
 }
 
 static struct message random_message(struct random *random, uint32_t *ids)
@@ -44,8 +46,10 @@ static void random_ends(struct random *random, struct envelope *out)
     if (out->type == WIRE_ELECTION) {
         out->source = node;
         out->target = node % NODES + 1;
-        out->message.source = out->source;
-        out->message.target = out->target;
+        if (random_chance(random, PPM_ONE / 3))
+            *(random_chance(random, PPM_ONE / 2) ? &out->source : &out->target) = coordinator;
+        out->message.source = process_index(out->source);
+        out->message.target = process_index(out->target);
         return;
     }
     bool from_node = node_asks == (out->type == WIRE_REQUEST);
@@ -191,6 +195,11 @@ static const struct {
     {"source beyond n", {9, 2, 1, 0, 1, 5, 0, 0, 0, 0}, 10, 1, NODES + 1},
     {"source is target", {9, 2, 1, 0, 1, 5, 0, 0, 0, 0}, 10, 1, 1},
     {"source is no node", {9, 2, 1, 0, 1, 5, 0, 0, 0, 0}, 10, 1, PROCESS_NUMBER(1, 1)},
+    {"coordinator where there is none",
+     {9, 2, 1, 0, 1, 5, 0, 0, 0, 0},
+     10,
+     1,
+     PROCESS_NUMBER(PROCESS_COORDINATOR, 0)},
     {"source of 33 bits", {9, 2, 1, 0, 1, 5, 0, 0, 0, 0}, 10, 1, UINT64_C(1) << 32 | 2},
     {"request from a node", {9, 2, 1, 1, 4, 0, 0, 1, 0, 0, 0}, 11, -1, 0},
     {"operation", {9, 1 << 24 | 1, 1, 1, 4, 0, 0, 1, 0, 0, 0}, 11, 5, OPERATIONS},
@@ -205,7 +214,7 @@ static const struct {
 
 static int decode_items(const uint64_t *item, uint32_t count, bool election)
 {
-    struct wire_context context = {9, 1, NODES, KINDS};
+    struct wire_context context = {9, 1, NODES, KINDS, false};
     uint32_t ids[NODES];
     struct envelope got;
     struct text bytes = {0};

@@ -174,3 +174,21 @@ const char *human_duration(uint64_t ns, char buffer[UNIT_TEXT_MAX])
     (void)snprintf(buffer, UNIT_TEXT_MAX, "%.*f%s", digits, value, unit->name);
     return buffer;
 }
+
+/* As most English nouns do it; for those in use here that is all of them. */
+const char *count_of(uint64_t count, const char *noun, char buffer[COUNT_TEXT_MAX])
+{
+    size_t length = strlen(noun);
+    const char *ending = length ? noun + length - 1 : noun;
+    bool hissing = length > 1 && (*ending == 's' || *ending == 'x' ||
+                                  strcmp(ending - 1, "sh") == 0 || strcmp(ending - 1, "ch") == 0);
+    bool worn = length > 1 && *ending == 'y' && !strchr("aeiou", ending[-1]);
+    if (count == 1)
+        (void)snprintf(buffer, COUNT_TEXT_MAX, "1 %s", noun);
+    else if (worn)
+        (void)snprintf(buffer, COUNT_TEXT_MAX, "%" PRIu64 " %.*sies", count, (int)length - 1, noun);
+    else
+        (void)snprintf(buffer, COUNT_TEXT_MAX, "%" PRIu64 " %s%s", count, noun,
+                       hissing ? "es" : "s");
+    return buffer;
+}

@@ -35,4 +35,8 @@ const char *format_bitrate(uint64_t bits_per_s, char buffer[UNIT_TEXT_MAX]);
 /* For people: rounded to three digits, "1.27s", "183ms", "4.2us". */
 const char *human_duration(uint64_t ns, char buffer[UNIT_TEXT_MAX]);
 
+/* "1 vote", "20 votes", "2 crashes", "0 entries": a count with its noun, for people. */
+#define COUNT_TEXT_MAX 64
+const char *count_of(uint64_t count, const char *noun, char buffer[COUNT_TEXT_MAX]);
+
 #endif

@@ -185,6 +185,28 @@ static void test_human_durations_have_three_digits(void **state)
     }
 }
 
+static void test_counts_with_their_nouns(void **state)
+{
+    static const struct {
+        uint64_t count;
+        const char *noun, *text;
+    } rows[] = {
+        {0, "vote", "0 votes"},
+        {1, "vote", "1 vote"},
+        {20, "vote", "20 votes"},
+        {1, "crash", "1 crash"},
+        {2, "crash", "2 crashes"},
+        {2, "process", "2 processes"},
+        {0, "recovery", "0 recoveries"},
+        {2, "relay", "2 relays"},
+        {3, "accepted write", "3 accepted writes"},
+    };
+    char buffer[COUNT_TEXT_MAX];
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_string_equal(count_of(rows[i].count, rows[i].noun, buffer), rows[i].text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_formatted_values_are_read_back),
         cmocka_unit_test(test_formats),
         cmocka_unit_test(test_human_durations_have_three_digits),
+        cmocka_unit_test(test_counts_with_their_nouns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,14 @@ void finding_unknown(struct finding *finding, const uint64_t *witness, uint32_t 
     va_end(arguments);
 }
 
+void finding_evidence(struct finding *finding, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(finding->evidence, sizeof finding->evidence, format, arguments);
+    va_end(arguments);
+}
+
 void finding_add(struct finding *finding, const char *format, ...)
 {
     va_list arguments;
@@ -68,6 +76,11 @@ void finding_add(struct finding *finding, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(finding->reason + length, sizeof finding->reason - length, format, arguments);
     va_end(arguments);
+}
+
+bool check_needs_resource(const struct history_header *header)
+{
+    return header->resource && header->resource[0];
 }
 
 const struct check *check_find(struct slice name)

@@ -21,6 +21,8 @@ struct finding {
     uint64_t witness[WITNESS_MAX]; /* event indices, ascending */
     uint32_t witness_count;
     uint64_t violations; /* how many were seen; the first is described */
+    uint64_t judged;     /* how many things it looked at that could have been wrong */
+    char evidence[120];  /* what those were; "": `judged` with the check's noun says it */
 };
 
 /* First violation wins the description; later ones only count. Witnesses are sorted and repeats
@@ -29,6 +31,9 @@ void finding_invalid(struct finding *finding, const uint64_t *witness, uint32_t 
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 void finding_unknown(struct finding *finding, const uint64_t *witness, uint32_t count,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* What there was to judge, when a number and the check's noun do not say it. */
+void finding_evidence(struct finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Append to the description, for what is known only later. */
 void finding_add(struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -39,6 +44,11 @@ struct check {
     uint32_t traits;
     /* Further condition (a resource exists, ...); NULL: none. */
     bool (*owed)(const struct history_header *header);
+    /* What `finding.judged` counts, as one word or two: "vote". A check that judged nothing is
+     * unknown, for a run without it shows nothing; with `may_idle`, which is for promises that are
+     * owed only at times, it is untested and does not decide. */
+    const char *judges;
+    bool may_idle;
     uint32_t events; /* bit per enum event_f: which events step() wants */
     size_t state_bytes;
     /* `state` is zeroed; `header` lives until after end(). Nodes are 1..SIMULATED_NODES_MAX. */
@@ -47,6 +57,9 @@ struct check {
     /* The history ended; `end_ns` is the last time seen. Frees what state holds. */
     void (*end)(void *state, uint64_t end_ns, struct finding *finding);
 };
+
+/* A condition for `owed`. */
+bool check_needs_resource(const struct history_header *header);
 
 /* clang-format off */
 #define COUP_CHECKS(X) \

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+
 /* One check at work. `state` is NULL for a check that is not owed. */
 struct running {
     const struct check *check;
@@ -137,6 +139,31 @@ bool checker_violated(const struct checker *checker)
     return false;
 }
 
+bool check_result_counts(const struct check_result *result)
+{
+    return result->owed && !result->untested;
+}
+
+const char *check_result_word(const struct check_result *result)
+{
+    if (!result->owed)
+        return "not owed";
+    return result->untested ? "untested" : verdict_name(result->finding.verdict);
+}
+
+/* What judged nothing holds nothing. True when it just was not tested. */
+static bool settle_evidence(const struct check *check, struct finding *finding)
+{
+    char counted[COUNT_TEXT_MAX];
+    if (!finding->evidence[0])
+        finding_evidence(finding, "%s", count_of(finding->judged, check->judges, counted));
+    if (finding->judged || finding->verdict != VERDICT_VALID)
+        return false;
+    if (!check->may_idle)
+        finding_unknown(finding, NULL, 0, "nothing to judge: %s", finding->evidence);
+    return check->may_idle;
+}
+
 static void end_check(struct running *running, uint64_t end_ns, struct check_result *out)
 {
     *out = (struct check_result){.check = running->check, .owed = running->state != NULL};
@@ -144,6 +171,7 @@ static void end_check(struct running *running, uint64_t end_ns, struct check_res
         return;
     running->check->end(running->state, end_ns, &running->finding);
     free(running->state);
+    out->untested = settle_evidence(running->check, &running->finding);
     out->finding = running->finding;
 }
 
@@ -154,13 +182,15 @@ void checker_end(struct checker *checker, struct report_data *out)
     for (uint32_t i = 0; i < checker->count; i++) {
         struct check_result *result = &out->results[i];
         end_check(&checker->running[i], checker->end_ns, result);
-        judged = judged || result->owed;
+        judged = judged || check_result_counts(result);
         if (result->finding.verdict > out->verdict)
             out->verdict = result->finding.verdict;
     }
     if (!judged)
         out->verdict = VERDICT_UNKNOWN;
     measurer_end(checker->measurer, &out->measure);
+    if (out->measure.interrupted && out->verdict < VERDICT_UNKNOWN)
+        out->verdict = VERDICT_UNKNOWN;
     free(checker);
 }
 

@@ -10,18 +10,25 @@
 
 struct check_result {
     const struct check *check;
-    bool owed; /* false: not judged, and not part of the verdict */
+    bool owed;     /* false: not judged, and not part of the verdict */
+    bool untested; /* owed, but it could not have failed: not part of the verdict either */
     struct finding finding;
 };
 
 struct report_data {
-    enum verdict verdict; /* maximum over owed checks; unknown when none was owed */
+    /* Maximum over the checks that were owed and tested; unknown when there was none. */
+    enum verdict verdict;
     struct check_result results[CHECKS_MAX];
     uint32_t result_count;
     struct measure measure;
     uint64_t events;
     char damage[300]; /* "" or what is wrong with the file; then the verdict is at least unknown */
 };
+
+/* Whether it counts for the verdict. */
+bool check_result_counts(const struct check_result *result);
+/* "valid", "unknown", "invalid", "untested" or "not owed". */
+const char *check_result_word(const struct check_result *result);
 
 struct checker;
 

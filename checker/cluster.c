@@ -22,14 +22,15 @@ void cluster_init(struct cluster *cluster, const struct history_header *header)
     table_init(&cluster->active, sizeof(struct active));
 }
 
-static void release_active(void *value)
+static void release_active(void *context, void *value)
 {
+    (void)context;
     free(((struct active *)value)->pairs);
 }
 
 void cluster_release(struct cluster *cluster)
 {
-    table_each(&cluster->active, release_active);
+    table_each(&cluster->active, release_active, NULL);
     table_release(&cluster->active);
     free(cluster->members);
     free(cluster->cuts);
@@ -129,7 +130,7 @@ static void on_heal(struct cluster *cluster, const struct event *event)
     if (!active)
         return;
     apply(cluster, active, false);
-    release_active(active);
+    release_active(NULL, active);
     (void)table_remove(&cluster->active, id, 0);
 }
 

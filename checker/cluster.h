@@ -80,6 +80,9 @@ uint64_t liveness_slack_ns(const struct history_header *header);
  * longest election timeouts, and a lease term that a member had promised to another. */
 uint64_t liveness_calm_ns(const struct history_header *header);
 
+/* What the controller notes when it is told to stop before the faults phase is over. */
+#define NOTE_INTERRUPTED "interrupted"
+
 /* A note "stall NS": the process found its loop that late, the machine did not run it. Returns NS
  * cut down to what lies within from_ns..to_ns; 0 for any other event. */
 uint64_t stall_within(const struct event *event, uint64_t from_ns, uint64_t to_ns);

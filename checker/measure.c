@@ -9,9 +9,12 @@
 
 #define NEVER UINT64_MAX
 
-/* A claim began or ended. Collected and swept at the end, because recording order may lag. */
+/* A node's claim began or ended, or its being of use did: that it runs, with links to a majority.
+ * Collected and swept at the end, because recording order may lag. */
 struct edge {
     uint64_t time_ns;
+    uint32_t node;
+    bool is_claim;
     int32_t step; /* +1, -1 */
 };
 
@@ -20,9 +23,10 @@ struct measurer {
     struct cluster cluster;
     struct table terms;
     bool *led, *leads; /* by node id: ever; now */
+    bool *central;     /* by node id, of those that ever led: as of the last change */
     struct edge *edges;
     uint32_t edge_count, edge_capacity;
-    uint64_t first_claim_ns, faults_end_ns;
+    uint64_t first_claim_ns, faults_begin_ns, faults_end_ns;
     bool over; /* phase "end" */
     /* The leader of the largest term, and whether it is lost. */
     uint32_t leader;
@@ -67,20 +71,37 @@ struct measurer *measurer_new(const struct history_header *header)
     table_init(&measurer->terms, 0);
     measurer->led = must_alloc(header->nodes + 1, sizeof *measurer->led);
     measurer->leads = must_alloc(header->nodes + 1, sizeof *measurer->leads);
+    measurer->central = must_alloc(header->nodes + 1, sizeof *measurer->central);
     measurer->first_claim_ns = measurer->faults_end_ns = NEVER;
     for (uint32_t i = 0; i < header->schedule_count; i++)
         count_planned(&measurer->measure, header->schedule[i]);
     return measurer;
 }
 
-static void add_edge(struct measurer *measurer, uint64_t time_ns, int32_t step)
+static void add_edge(struct measurer *measurer, const struct edge *edge)
 {
     if (measurer->edge_count == measurer->edge_capacity) {
         measurer->edge_capacity = measurer->edge_capacity ? measurer->edge_capacity * 2 : 64;
         measurer->edges =
             must_grow(measurer->edges, measurer->edge_capacity, sizeof *measurer->edges);
     }
-    measurer->edges[measurer->edge_count++] = (struct edge){time_ns, step};
+    measurer->edges[measurer->edge_count++] = *edge;
+}
+
+static void add_claim(struct measurer *measurer, uint64_t time_ns, uint32_t id, int32_t step)
+{
+    add_edge(measurer, &(struct edge){time_ns, id, true, step});
+}
+
+/* A node becomes of use when the change is over and ceases to be when it begins. */
+static void place(struct measurer *measurer, uint32_t id, const struct change *change)
+{
+    bool central = cluster_central(&measurer->cluster, id);
+    if (central == measurer->central[id])
+        return;
+    measurer->central[id] = central;
+    add_edge(measurer, &(struct edge){central ? change->end_ns : change->begin_ns, id, false,
+                                      central ? 1 : -1});
 }
 
 static struct failover *last_failover(struct measurer *measurer)
@@ -114,6 +135,9 @@ static void lose_leader(struct measurer *measurer, uint64_t time_ns)
 /* A fault may take the leader, its heal may give it back before anybody else was elected. */
 static void on_change(struct measurer *measurer, const struct change *change)
 {
+    for (uint32_t id = 1; id <= measurer->cluster.nodes; id++)
+        if (measurer->led[id])
+            place(measurer, id, change);
     if (measurer->leader == 0)
         return;
     if (!cluster_central(&measurer->cluster, measurer->leader))
@@ -140,8 +164,9 @@ static void on_lead(struct measurer *measurer, const struct event *event, uint32
     bool fresh;
     uint64_t term = event_number(event, FIELD_TERM);
     if (measurer->leads[id])
-        add_edge(measurer, event->time_ns, -1);
-    add_edge(measurer, event->time_ns, 1);
+        add_claim(measurer, event->time_ns, id, -1);
+    add_claim(measurer, event->time_ns, id, 1);
+    place(measurer, id, &(struct change){0});
     (void)table_put(&measurer->terms, term, 0, &fresh);
     measurer->measure.terms += fresh;
     measurer->measure.leaders += !measurer->led[id];
@@ -157,7 +182,7 @@ static void end_reign(struct measurer *measurer, const struct event *event, uint
     if (!measurer->leads[id])
         return;
     measurer->leads[id] = false;
-    add_edge(measurer, event->time_ns, -1);
+    add_claim(measurer, event->time_ns, id, -1);
     if (id == measurer->leader)
         lose_leader(measurer, event->time_ns);
 }
@@ -239,10 +264,29 @@ static void on_fault(struct measure *measure, const struct event *event)
 static void on_phase(struct measurer *measurer, const struct event *event)
 {
     struct slice name = event_text(event, FIELD_NAME);
+    if (slice_equals(name, "faults"))
+        measurer->faults_begin_ns = event->time_ns;
     if (slice_equals(name, "heal") && measurer->faults_end_ns == NEVER)
         measurer->faults_end_ns = event->time_ns;
     if (slice_equals(name, "end"))
         measurer->over = true;
+}
+
+/* Notes are free text but for these two. */
+static void on_note(struct measurer *measurer, const struct event *event)
+{
+    struct measure *measure = &measurer->measure;
+    uint64_t stall_ns = stall_within(event, 0, NEVER);
+    measure->stalls += stall_ns > 0;
+    measure->stalled_ns += stall_ns;
+    if (stall_ns > measure->longest_stall_ns)
+        measure->longest_stall_ns = stall_ns;
+    if (process_kind(event->process) != PROCESS_CONTROLLER || measure->interrupted ||
+        !slice_equals(event_text(event, FIELD_TEXT), NOTE_INTERRUPTED))
+        return;
+    measure->interrupted = true;
+    if (measurer->faults_begin_ns)
+        measure->interrupted_ns = event->time_ns - measurer->faults_begin_ns;
 }
 
 /* Events of an election node. */
@@ -281,6 +325,7 @@ void measurer_step(struct measurer *measurer, const struct event *event)
     case F_CAS: on_client(&measurer->measure, event); return;
     case F_GUARDED_WRITE: return;
     case F_PHASE: on_phase(measurer, event); return;
+    case F_NOTE: on_note(measurer, event); return;
     case F_FAULT: on_fault(&measurer->measure, event); break;
     default: break;
     }
@@ -307,25 +352,43 @@ static uint64_t shared_ns(uint64_t a_begin, uint64_t a_end, uint64_t b_begin, ui
     return end > begin ? end - begin : 0;
 }
 
+/* Of one node while sweeping. */
+struct standing {
+    int32_t claims, central;
+};
+
+static bool of_use(const struct standing *standing)
+{
+    return standing->claims > 0 && standing->central > 0;
+}
+
 static void sweep_claims(struct measurer *measurer)
 {
     struct measure *measure = &measurer->measure;
+    struct standing *standings = must_alloc(measurer->cluster.nodes + 1, sizeof *standings);
     uint64_t end_ns = measurer->faults_end_ns < measure->duration_ns ? measurer->faults_end_ns
                                                                      : measure->duration_ns;
-    int64_t live = 0;
+    int64_t live = 0, useful = 0;
+    measure->faults_ended = measurer->faults_end_ns != NEVER;
     measure->watched_ns = shared_ns(0, NEVER, measurer->first_claim_ns, end_ns);
     if (measurer->edge_count)
         qsort(measurer->edges, measurer->edge_count, sizeof *measurer->edges, by_time);
     for (uint32_t i = 0; i < measurer->edge_count; i++) {
-        uint64_t from_ns = measurer->edges[i].time_ns;
+        const struct edge *edge = &measurer->edges[i];
+        struct standing *standing = &standings[edge->node];
         uint64_t to_ns =
             i + 1 < measurer->edge_count ? measurer->edges[i + 1].time_ns : measure->duration_ns;
-        live += measurer->edges[i].step;
-        if (live <= 0)
-            measure->leaderless_ns += shared_ns(from_ns, to_ns, measurer->first_claim_ns, end_ns);
-        else if (live > 1)
-            measure->overlap_ns += shared_ns(from_ns, to_ns, 0, NEVER);
+        useful -= of_use(standing);
+        *(edge->is_claim ? &standing->claims : &standing->central) += edge->step;
+        useful += of_use(standing);
+        live += edge->is_claim ? edge->step : 0;
+        if (useful <= 0)
+            measure->leaderless_ns +=
+                shared_ns(edge->time_ns, to_ns, measurer->first_claim_ns, end_ns);
+        if (live > 1)
+            measure->overlap_ns += shared_ns(edge->time_ns, to_ns, 0, NEVER);
     }
+    free(standings);
 }
 
 void measurer_end(struct measurer *measurer, struct measure *out)
@@ -335,6 +398,7 @@ void measurer_end(struct measurer *measurer, struct measure *out)
     table_release(&measurer->terms);
     free(measurer->led);
     free(measurer->leads);
+    free(measurer->central);
     free(measurer->edges);
     *out = measurer->measure;
     free(measurer);

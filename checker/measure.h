@@ -31,8 +31,10 @@ struct measure {
     uint64_t writes_accepted, writes_rejected; /* at the resource */
     uint64_t stale_attempts_rejected;          /* rejected for a lower token: fencing at work */
     uint64_t client_ok, client_fail, client_unknown;
-    uint64_t watched_ns;    /* between the first claim and the end of faults */
-    uint64_t leaderless_ns; /* no live claim, part of watched_ns */
+    uint64_t watched_ns;    /* between the first claim and the end of faults, or of the history */
+    bool faults_ended;      /* which of the two */
+    uint64_t leaderless_ns; /* part of watched_ns: nobody with a live claim runs and has links to
+                             * a majority */
     uint64_t overlap_ns;    /* two or more live claims, in different terms */
     uint64_t messages;      /* election messages sent */
     uint64_t crashes, kills;
@@ -41,6 +43,9 @@ struct measure {
     struct failover *failovers; /* owned */
     uint32_t failover_count, failover_capacity;
     uint64_t duration_ns;
+    uint64_t stalls, stalled_ns, longest_stall_ns; /* the machine did not run a process */
+    bool interrupted;                              /* the controller was told to stop early, ... */
+    uint64_t interrupted_ns;                       /* ... so long after faults began */
 };
 
 struct measurer;

@@ -122,9 +122,9 @@ void table_remove_all(struct table *table, uint64_t a)
     }
 }
 
-void table_each(const struct table *table, void (*visit)(void *value))
+void table_each(const struct table *table, void (*visit)(void *context, void *value), void *context)
 {
     for (size_t i = 0; i < table->capacity; i++)
         if (slot_at(table, i)->used)
-            visit(slot_at(table, i) + 1);
+            visit(context, slot_at(table, i) + 1);
 }

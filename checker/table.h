@@ -30,6 +30,7 @@ bool table_remove(struct table *table, uint64_t a, uint64_t b);
 void table_remove_all(struct table *table, uint64_t a);
 
 /* Call `visit` with every value. It may not change the table. */
-void table_each(const struct table *table, void (*visit)(void *value));
+void table_each(const struct table *table, void (*visit)(void *context, void *value),
+                void *context);
 
 #endif

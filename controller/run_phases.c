@@ -76,9 +76,14 @@ static void faults_enter(struct run *run)
     nemesis_advance(run);
 }
 
+static uint64_t faults_end_ns(const struct run *run)
+{
+    return run->phase_ns + run->config->duration_ns;
+}
+
 static bool faults_over(struct run *run, uint64_t now_ns)
 {
-    return run->interrupted || now_ns >= run->phase_ns + run->config->duration_ns;
+    return run->interrupted || now_ns >= faults_end_ns(run);
 }
 
 static void heal_enter(struct run *run)
@@ -173,10 +178,19 @@ const char *phase_name(enum phase_number phase)
     return phases[phase].name;
 }
 
+/* Told to stop before everything was done that was asked for? A verdict must know. */
+static bool cut_short(const struct run *run, uint64_t now_ns)
+{
+    return run->interrupted && (run->phase == PHASE_START ||
+                                (run->phase == PHASE_FAULTS && now_ns < faults_end_ns(run)));
+}
+
 void phase_advance(struct run *run, uint64_t now_ns)
 {
     if (run->failed || !phases[run->phase].over(run, now_ns))
         return;
+    if (cut_short(run, now_ns))
+        run_record(run, F_NOTE, FIELD_TEXT, NOTE_INTERRUPTED);
     if (run->phase == PHASE_END)
         uv_stop(&run->loop);
     else if (run->phase == PHASE_START && (run->interrupted || world_crashed(run->world)))

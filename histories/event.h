@@ -44,7 +44,7 @@ enum event_type { EVENT_INVOKE, EVENT_OK, EVENT_FAIL, EVENT_INFO, EVENT_TYPES };
     X(FAULT, "fault")                   /* nemesis: one began, or could not */        \
     X(HEAL, "heal")                     /* nemesis: one ended; see below */           \
     X(PHASE, "phase")                   /* start, faults, heal, final, end */         \
-    X(NOTE, "note")                     /* free text, never judged */
+    X(NOTE, "note")                     /* free text but for docs/history-format.md */
 
 enum event_f {
 #define X(id, name) F_##id,

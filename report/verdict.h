@@ -15,6 +15,9 @@ struct report {
     const char *path;                    /* of the history, as the user would write it */
     const struct witness_lines *witness; /* NULL: only their numbers are shown */
     const char *program;                 /* as coup is called here; NULL: "coup" */
+    const char *title;                   /* text only: which of several this is; or NULL */
+    const struct check *expected;        /* the check that should fail is told first; or NULL */
+    const char *broken_by;               /* what the algorithm is known not to stand; or NULL */
     bool colour;                         /* text only */
 };
 
@@ -32,7 +35,7 @@ void report_text_with_events(const struct report *report, struct text *out);
 /* One JSON object on one line, without newline; keys in docs/user-guide.md. `path` may be NULL. */
 void report_json(const struct report *report, struct text *out);
 
-/* One sentence, no newline: what decided the verdict. */
+/* One sentence, no newline: what decided the verdict, and what else was invalid. */
 void report_why(const struct report *report, struct text *out);
 
 /* Why a check was not judged: which promise the algorithm does not make. */

@@ -30,9 +30,11 @@ static void add_check(struct text *out, const struct check_result *result)
     text_add(out, "{");
     add_string(out, "name", result->check->name);
     text_add(out, ",");
-    add_string(out, "verdict", verdict_name(finding->verdict));
+    add_string(out, "verdict", check_result_word(result));
     text_add(out, ",");
     add_string(out, "reason", finding->reason);
+    text_add(out, ",\"judged\":%" PRIu64 ",", finding->judged);
+    add_string(out, "evidence", finding->evidence);
     text_add(out, ",\"violations\":%" PRIu64 ",\"witness\":", finding->violations);
     add_numbers(out, finding->witness, finding->witness_count);
     text_add(out, "}");
@@ -97,6 +99,8 @@ static void add_counts(struct text *out, const struct measure *m)
         {"overlap_ns", m->overlap_ns},
         {"kills", m->kills},
         {"crashes", m->crashes},
+        {"stalls", m->stalls},
+        {"stalled_ns", m->stalled_ns},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         text_add(out, ",\"%s\":%" PRIu64, rows[i].name, rows[i].value);
@@ -144,6 +148,12 @@ void report_json(const struct report *report, struct text *out)
     add_failovers(out, &data->measure);
     text_add(out, "},\"events\":%" PRIu64 ",", data->events);
     add_string(out, "damage", data->damage);
+    text_add(out, ",\"interrupted\":");
+    if (data->measure.interrupted)
+        text_add(out, "{\"after_ns\":%" PRIu64 ",\"of_ns\":%" PRIu64 "}",
+                 data->measure.interrupted_ns, report->header->duration_ns);
+    else
+        text_add(out, "null");
     text_add(out, ",");
     add_string(out, "history", report->path);
     text_add(out, "}");

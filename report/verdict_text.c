@@ -33,9 +33,10 @@ enum exit_code verdict_exit_code(enum verdict verdict)
     return codes[verdict];
 }
 
-static const char *plural(uint64_t count)
+static void add_count(struct text *out, uint64_t count, const char *noun)
 {
-    return count == 1 ? "" : "s";
+    char buffer[COUNT_TEXT_MAX];
+    text_add(out, "%s", count_of(count, noun, buffer));
 }
 
 static const char *or_none(const char *text)
@@ -43,32 +44,90 @@ static const char *or_none(const char *text)
     return text && *text ? text : "none";
 }
 
-static uint32_t owed_count(const struct report_data *data)
+static uint32_t judged_count(const struct report_data *data)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < data->result_count; i++)
-        count += data->results[i].owed;
+        count += check_result_counts(&data->results[i]);
     return count;
+}
+
+static bool decided(const struct report_data *data, const struct check_result *result)
+{
+    return check_result_counts(result) && result->finding.verdict == data->verdict;
+}
+
+/* The check that was expected to, if it did, else the first in the registry's order. */
+static const struct check_result *find_decisive(const struct report *report)
+{
+    const struct report_data *data = report->data;
+    const struct check_result *first = NULL;
+    for (uint32_t i = 0; i < data->result_count; i++) {
+        const struct check_result *result = &data->results[i];
+        if (decided(data, result) && (!first || result->check == report->expected))
+            first = result;
+    }
+    return first;
+}
+
+static void add_also(const struct report_data *data, const struct check_result *decisive,
+                     struct text *out)
+{
+    const char *before = "; also invalid: ";
+    for (uint32_t i = 0; data->verdict == VERDICT_INVALID && i < data->result_count; i++) {
+        const struct check_result *result = &data->results[i];
+        if (result == decisive || !decided(data, result))
+            continue;
+        text_add(out, "%s%s", before, result->check->name);
+        before = ", ";
+    }
+}
+
+static void add_interruption(const struct report *report, struct text *out)
+{
+    char after[UNIT_TEXT_MAX], all[UNIT_TEXT_MAX];
+    text_add(out, "interrupted after %s of %s",
+             human_duration(report->data->measure.interrupted_ns, after),
+             format_duration(report->header->duration_ns, all));
+}
+
+/* Every check that counts holds. */
+static void add_held(const struct report *report, struct text *out)
+{
+    const struct report_data *data = report->data;
+    bool whole = !data->damage[0] && !data->measure.interrupted;
+    uint32_t judged = judged_count(data);
+    if (data->damage[0])
+        text_add(out, "%s; ", data->damage);
+    if (data->measure.interrupted) {
+        add_interruption(report, out);
+        text_add(out, "; ");
+    }
+    if (judged == 0) {
+        text_add(out, "no check was owed and tested, so nothing was judged");
+        return;
+    }
+    add_count(out, judged, "check");
+    text_add(out, " held %s", whole ? "over " : "so far, over ");
+    add_count(out, data->events, "event");
 }
 
 void report_why(const struct report *report, struct text *out)
 {
     const struct report_data *data = report->data;
-    uint32_t owed = owed_count(data);
-    for (uint32_t i = 0; data->verdict != VERDICT_VALID && i < data->result_count; i++) {
-        const struct check_result *result = &data->results[i];
-        if (result->owed && result->finding.verdict == data->verdict) {
-            text_add(out, "%s: %s", result->check->name, result->finding.reason);
-            return;
-        }
+    const struct check_result *decisive = NULL;
+    if (data->verdict != VERDICT_VALID)
+        decisive = find_decisive(report);
+    if (!decisive) {
+        add_held(report, out);
+        return;
     }
-    if (data->damage[0])
-        text_add(out, "%s", data->damage);
-    else if (owed == 0)
-        text_add(out, "no check was owed, so nothing was judged");
-    else
-        text_add(out, "%" PRIu32 " check%s held over %" PRIu64 " event%s", owed, plural(owed),
-                 data->events, plural(data->events));
+    if (data->measure.interrupted) {
+        add_interruption(report, out);
+        text_add(out, "; ");
+    }
+    text_add(out, "%s: %s", decisive->check->name, decisive->finding.reason);
+    add_also(data, decisive, out);
 }
 
 void report_not_owed(const struct report *report, const struct check_result *result,
@@ -113,11 +172,14 @@ static void add_check(const struct report *report, const struct check_result *re
         text_add(out, "\n");
         return;
     }
-    struct style style = verdict_style(report, finding->verdict);
-    text_add(out, "%s%s%s", style.on, verdict_name(finding->verdict), style.off);
-    if (finding->reason[0])
-        text_add(out, "%*s%s", (int)(10 - strlen(verdict_name(finding->verdict))), "",
-                 finding->reason);
+    const char *word = check_result_word(result);
+    struct style style =
+        result->untested ? (struct style){"", ""} : verdict_style(report, finding->verdict);
+    text_add(out, "%s%s%s", style.on, word, style.off);
+    bool holds = finding->verdict == VERDICT_VALID;
+    text_add(out, "%*s%s%s", (int)(10 - strlen(word)), "",
+             holds && report->data->damage[0] ? "so far: " : "",
+             holds ? finding->evidence : finding->reason);
     if (finding->violations > 1)
         text_add(out, " (and %" PRIu64 " more)", finding->violations - 1);
     text_add(out, "\n");
@@ -137,49 +199,92 @@ static void add_checks(const struct report *report, struct text *out)
         add_check(report, &data->results[i], width, out);
 }
 
-static void add_run(const struct history_header *header, struct text *out)
+static void add_run(const struct report *report, struct text *out)
 {
+    const struct history_header *header = report->header;
     char duration[UNIT_TEXT_MAX];
-    text_add(out, "  run         %s, %" PRIu32 " nodes, %" PRIu32 " client%s, %s, seed %" PRIu64,
-             or_none(header->algorithm), header->nodes, header->clients, plural(header->clients),
-             format_duration(header->duration_ns, duration), header->seed);
-    text_add(out, ", %s network, %s resource\n", or_none(header->network),
+    text_add(out, "  run         %s, ", or_none(header->algorithm));
+    add_count(out, header->nodes, "node");
+    text_add(out, ", ");
+    add_count(out, header->clients, "client");
+    text_add(out, ", %s, seed %" PRIu64 "\n", format_duration(header->duration_ns, duration),
+             header->seed);
+    if (report->data->measure.interrupted) {
+        text_add(out, "              ");
+        add_interruption(report, out);
+        text_add(out, "\n");
+    }
+    text_add(out, "  world       %s network, %s resource\n", or_none(header->network),
              or_none(header->resource));
 }
 
+static void add_leadership(const struct measure *m, struct text *out)
+{
+    text_add(out, "  leadership  ");
+    add_count(out, m->terms, "term");
+    text_add(out, " by ");
+    add_count(out, m->leaders, "leader");
+    text_add(out, ", ");
+    add_count(out, m->elections, "campaign");
+    text_add(out, ", ");
+    add_count(out, m->votes, "vote");
+    text_add(out, "\n  messages    %" PRIu64 " for elections\n", m->messages);
+}
+
+/* A claimant that is paused, or cut off from the majority, leads nobody. */
 static void add_leaderless(const struct measure *m, struct text *out)
 {
     char none[UNIT_TEXT_MAX], all[UNIT_TEXT_MAX], both[UNIT_TEXT_MAX];
     if (m->watched_ns > 0)
-        text_add(out,
-                 "  leaderless  %s of the %s from the first leader to the end of faults (%.1f %% "
-                 "led)\n",
+        text_add(out, "  leaderless  %s of %s from first leader to end of %s (%.1f %% led)\n",
                  human_duration(m->leaderless_ns, none), human_duration(m->watched_ns, all),
+                 m->faults_ended ? "faults" : "file",
                  100 - 100 * (double)m->leaderless_ns / (double)m->watched_ns);
     if (m->overlap_ns > 0)
         text_add(out, "  overlap     two claims of different terms at once for %s\n",
                  human_duration(m->overlap_ns, both));
 }
 
+/* The checks of liveness allow for it. */
+static void add_stalls(const struct measure *m, struct text *out)
+{
+    char sum[UNIT_TEXT_MAX], longest[UNIT_TEXT_MAX];
+    if (m->stalls == 0)
+        return;
+    text_add(out, "  stalls      %s in ", human_duration(m->stalled_ns, sum));
+    add_count(out, m->stalls, "stall");
+    text_add(out, ", at most %s: liveness got so much longer\n",
+             human_duration(m->longest_stall_ns, longest));
+}
+
 static void add_summary(const struct report *report, struct text *out)
 {
     const struct measure *m = &report->data->measure;
     add_title(out, report, "Summary");
-    add_run(report->header, out);
-    text_add(out,
-             "  leadership  %" PRIu64 " term%s by %" PRIu64 " leader%s, %" PRIu64
-             " campaign%s, %" PRIu64 " vote%s, %" PRIu64 " election message%s\n",
-             m->terms, plural(m->terms), m->leaders, plural(m->leaders), m->elections,
-             plural(m->elections), m->votes, plural(m->votes), m->messages, plural(m->messages));
+    add_run(report, out);
+    add_leadership(m, out);
     add_leaderless(m, out);
     text_add(out,
              "  writes      %" PRIu64 " accepted, %" PRIu64 " rejected (%" PRIu64
-             " from a stale leader, stopped by fencing)\n",
+             " stale, fenced off)\n",
              m->writes_accepted, m->writes_rejected, m->stale_attempts_rejected);
     text_add(out, "  clients     %" PRIu64 " ok, %" PRIu64 " failed, %" PRIu64 " unknown\n",
              m->client_ok, m->client_fail, m->client_unknown);
-    text_add(out, "  processes   %" PRIu64 " kill%s by fault, %" PRIu64 " crash%s\n", m->kills,
-             plural(m->kills), m->crashes, m->crashes == 1 ? "" : "es");
+    text_add(out, "  processes   ");
+    add_count(out, m->kills, "kill");
+    text_add(out, " by fault, ");
+    add_count(out, m->crashes, "crash");
+    text_add(out, "\n");
+    add_stalls(m, out);
+}
+
+/* So that who reads of a violation for the first time knows whether it is news. */
+static void add_known(const struct report *report, struct text *out)
+{
+    if (report->data->verdict != VERDICT_INVALID || !report->broken_by)
+        return;
+    add_title(out, report, "Known");
+    text_add(out, "  %s breaks under: %s\n", or_none(report->header->algorithm), report->broken_by);
 }
 
 static void add_faults(const struct report *report, struct text *out)
@@ -246,8 +351,9 @@ static void add_commands(const struct report *report, struct text *out)
 {
     static const char *const uses[][2] = {{"show", "show"}, {"judge", "check"}};
     add_title(out, report, "History");
-    text_add(out, "  %s (%" PRIu64 " event%s)\n", report->path, report->data->events,
-             plural(report->data->events));
+    text_add(out, "  %s (", report->path);
+    add_count(out, report->data->events, "event");
+    text_add(out, ")\n");
     for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
         text_add(out, "  %-6s  %s %s ", uses[i][0], report->program ? report->program : "coup",
                  uses[i][1]);
@@ -263,6 +369,8 @@ void report_text(const struct report *report, struct text *out)
     static const char *const headline[] = {
         [VERDICT_VALID] = "VALID", [VERDICT_UNKNOWN] = "UNKNOWN", [VERDICT_INVALID] = "INVALID"};
     struct style style = verdict_style(report, report->data->verdict);
+    if (report->title)
+        text_add(out, "%s: ", report->title);
     text_add(out, "%s%s%s  ", style.on, headline[report->data->verdict], style.off);
     report_why(report, out);
     text_add(out, "\n");
@@ -272,6 +380,7 @@ void report_text(const struct report *report, struct text *out)
     add_summary(report, out);
     add_faults(report, out);
     add_failovers(report, out);
+    add_known(report, out);
     if (report->path)
         add_commands(report, out);
 }

@@ -268,19 +268,48 @@ static enum verdict acts(const struct history_header *header, const struct event
     return invalid_if(bad);
 }
 
+/* Whether there was something for the check to judge. */
+static bool any(const struct events *all, uint32_t fs, bool with_token)
+{
+    for (uint32_t i = 0; i < all->count; i++)
+        if ((fs >> all->at[i].f & 1) && is(&all->at[i], (enum event_f)all->at[i].f) &&
+            (!with_token || token_of(&all->at[i])))
+            return true;
+    return false;
+}
+
+/* A write of a node that claimed before: of others nobody knows whether they had lost anything. */
+static bool any_leaders_write(const struct events *all)
+{
+    for (uint32_t i = 0; i < all->count; i++)
+        for (uint32_t j = 0; j < i && is(&all->at[i], F_GUARDED_WRITE); j++)
+            if (is(&all->at[j], F_LEAD) && all->at[j].process == all->at[i].process)
+                return true;
+    return false;
+}
+
 static const struct opinion {
     const char *check;
     enum verdict (*judge)(const struct history_header *header, const struct events *all);
+    uint32_t subjects, with_token; /* bit per f: what it judges; what it judges with a token only */
 } opinions[OPINIONS] = {
-    {"single-leader-per-term", single_leader},
-    {"vote-once", vote_once},
-    {"majority-support", majority},
-    {"persist-before-send", persist_first},
-    {"term-monotonic", term_rises},
-    {"unique-token", tokens},
-    {"fencing-monotonic", fencing},
-    {"acted-after-loss", acts},
+    {"single-leader-per-term", single_leader, 1u << F_LEAD, 1u << F_ACCEPT | 1u << F_GUARDED_WRITE},
+    {"vote-once", vote_once, 1u << F_VOTE | 1u << F_CAMPAIGN, 0},
+    {"majority-support", majority, 1u << F_LEAD, 0},
+    {"persist-before-send", persist_first, 1u << F_VOTE | 1u << F_CAMPAIGN, 0},
+    {"term-monotonic", term_rises,
+     1u << F_LEAD | 1u << F_FOLLOW | 1u << F_VOTE | 1u << F_CAMPAIGN | 1u << F_PERSIST, 0},
+    {"unique-token", tokens, 0, 1u << F_LEAD},
+    {"fencing-monotonic", fencing, 1u << F_ACCEPT, 0},
+    {"acted-after-loss", acts, 0, 0},
 };
+
+static bool has_subject(const struct opinion *opinion, const struct events *all)
+{
+    if (opinion->judge == acts)
+        return any_leaders_write(all);
+    return any(all, opinion->subjects, false) || any(all, opinion->with_token, true);
+}
 
 static void dump(const struct events *all)
 {
@@ -308,6 +337,8 @@ void opinions_compare(const struct history_header *header, const struct events *
             if (strcmp(report.results[j].check->name, opinions[i].check) == 0)
                 result = &report.results[j];
         assert_non_null(result);
+        if (verdict == VERDICT_VALID && !has_subject(&opinions[i], all))
+            verdict = VERDICT_UNKNOWN;
         seen[i][verdict]++;
         if (result->finding.verdict == verdict)
             continue;

@@ -112,8 +112,10 @@ static void step(void *state, const struct event *event, struct finding *finding
     case F_STEP_DOWN:
     case F_EXIT: lose(reign, event); break;
     default:
-        if (event->type == EVENT_INVOKE)
-            act(reign, event, finding);
+        if (event->type != EVENT_INVOKE || (!reign->leads && !reign->lost))
+            return;
+        finding->judged++;
+        act(reign, event, finding);
     }
 }
 
@@ -127,6 +129,8 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
 const struct check check_acted_after_loss = {
     .name = "acted-after-loss",
     .summary = "a node does not write after it reported the end of its own reign",
+    .owed = check_needs_resource,
+    .judges = "write",
     .events =
         1u << F_LEAD | 1u << F_RENEW | 1u << F_STEP_DOWN | 1u << F_EXIT | 1u << F_GUARDED_WRITE,
     .state_bytes = sizeof(struct acted_after_loss),

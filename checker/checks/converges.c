@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "checker/calm.h"
 #include "checker/cluster.h"
 #include "checker/words.h"
 
@@ -24,6 +25,7 @@ struct dispute {
 
 struct part_state {
     bool disputed;
+    uint32_t nodes;
     struct dispute dispute;
 };
 
@@ -34,6 +36,7 @@ struct converges {
     uint32_t *part;           /* by node id */
     struct part_state *parts; /* 1..part_count */
     uint32_t part_count;      /* 0: nothing is owed now */
+    struct calm calm;         /* some part had nodes that could disagree, and named leaders */
     struct dispute long_ones[DISPUTES_MAX];
     uint32_t count;
 };
@@ -80,10 +83,20 @@ static bool find_dispute(const struct converges *check, uint32_t number, struct 
     return false;
 }
 
+static bool part_names(const struct converges *check, uint32_t number)
+{
+    for (uint32_t id = 1; id <= check->cluster.nodes; id++)
+        if (check->part[id] == number && check->cluster.members[id].leader)
+            return true;
+    return false;
+}
+
 static void look(struct converges *check, uint32_t number, uint64_t time_ns)
 {
     struct part_state *part = &check->parts[number];
     struct dispute found;
+    if (!check->calm.open && part->nodes > 1 && part_names(check, number))
+        calm_begin(&check->calm, time_ns);
     if (!find_dispute(check, number, &found)) {
         if (part->disputed)
             close_dispute(check, part, time_ns);
@@ -100,6 +113,7 @@ static void close_all(struct converges *check, uint64_t end_ns)
     for (uint32_t i = 1; i <= check->part_count; i++)
         if (check->parts[i].disputed)
             close_dispute(check, &check->parts[i], end_ns);
+    calm_end(&check->calm, end_ns);
     check->part_count = 0;
 }
 
@@ -110,11 +124,16 @@ static void on_change(struct converges *check, const struct change *change)
         return;
     check->part_count = cluster_parts(&check->cluster, check->part);
     for (uint32_t i = 1; i <= check->part_count; i++)
+        check->parts[i].nodes = 0;
+    for (uint32_t id = 1; id <= check->cluster.nodes; id++)
+        check->parts[check->part[id]].nodes++; /* [0]: those that do not run */
+    for (uint32_t i = 1; i <= check->part_count; i++)
         look(check, i, change->end_ns);
 }
 
 static void on_stall(struct converges *check, const struct event *event)
 {
+    calm_stall(&check->calm, event);
     for (uint32_t i = 1; i <= check->part_count; i++)
         if (check->parts[i].disputed)
             check->parts[i].dispute.stalled_ns +=
@@ -161,13 +180,14 @@ static void judge(const struct converges *check, const struct dispute *dispute,
                     word_span(&words, length_ns), word_node(&words, dispute->node[0]),
                     word_node(&words, dispute->leader[0]), word_node(&words, dispute->node[1]),
                     word_node(&words, dispute->leader[1]),
-                    word_span(&words, check->bound_ns + dispute->stalled_ns));
+                    word_allowed(&words, check->bound_ns, dispute->stalled_ns));
 }
 
 static void end(void *state, uint64_t end_ns, struct finding *finding)
 {
     struct converges *check = state;
     close_all(check, end_ns);
+    calm_evidence(&check->calm, check->bound_ns, finding);
     for (uint32_t i = 0; i < check->count; i++)
         judge(check, &check->long_ones[i], finding);
     cluster_release(&check->cluster);
@@ -178,6 +198,8 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
 const struct check check_converges = {
     .name = "converges",
     .summary = "linked, undisturbed nodes do not go on naming different leaders",
+    .judges = "calm span",
+    .may_idle = true,
     .events = CLUSTER_EVENTS | 1u << F_NOTE | 1u << F_PHASE,
     .state_bytes = sizeof(struct converges),
     .begin = begin,

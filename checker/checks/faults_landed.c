@@ -14,14 +14,16 @@
 #include "base/error.h"
 #include "checker/fault_kinds.h"
 #include "checker/table.h"
+#include "checker/words.h"
 
 #define REQUESTS_MAX 64
 #define REQUEST_NAME_MAX 40
 
 struct request {
     char name[REQUEST_NAME_MAX];
-    uint64_t tried, proven, landed; /* events; installed with proof; touched something */
-    char trouble[120];              /* the last skip's or failure's reason */
+    uint64_t skipped, tried; /* never begun; begun, whether or not it could be installed */
+    uint64_t proven, landed; /* installed with proof; touched something */
+    char trouble[120];       /* why the last was skipped or could not be installed; "" */
 };
 
 struct faults_landed {
@@ -80,16 +82,18 @@ static bool asks_for(const struct request *request, const struct event *event)
 /* Whether it is in place and what was read back says so. */
 static bool on_fault(struct request *request, const struct event *event)
 {
-    struct slice proof = event_text(event, FIELD_PROOF);
-    struct slice outcome = event_text(event, FIELD_OUTCOME);
-    request->tried++;
+    struct slice proof = event_text(event, FIELD_PROOF), why = event_text(event, FIELD_REASON);
+    bool skipped = slice_equals(event_text(event, FIELD_OUTCOME), "skipped");
+    request->skipped += skipped;
+    request->tried += !skipped;
     if (fault_installed(event) && proof.length) {
         request->proven++;
         return true;
     }
-    (void)snprintf(request->trouble, sizeof request->trouble, "%.*s: %.*s",
-                   (int)(outcome.length < 20 ? outcome.length : 20), outcome.at,
-                   (int)(proof.length < 80 ? proof.length : 80), proof.at);
+    if (fault_installed(event))
+        why = slice_of("nothing was read back");
+    (void)snprintf(request->trouble, sizeof request->trouble, "%s%.*s", why.length ? ": " : "",
+                   (int)(why.length < 110 ? why.length : 110), why.at ? why.at : "");
     return false;
 }
 
@@ -124,8 +128,14 @@ static void step(void *state, const struct event *event, struct finding *finding
     }
 }
 
+static const char *times(uint64_t count, char buffer[COUNT_TEXT_MAX])
+{
+    return count == 1 ? "once" : count_of(count, "time", buffer);
+}
+
 static void judge(const struct request *request, struct finding *finding)
 {
+    char buffer[COUNT_TEXT_MAX];
     if (request->landed)
         return;
     if (request->proven)
@@ -134,9 +144,11 @@ static void judge(const struct request *request, struct finding *finding)
                         request->name);
     else if (request->tried)
         finding_unknown(finding, NULL, 0,
-                        "%s was asked for and tried %" PRIu64
-                        " times but never installed with proof (%s)",
-                        request->name, request->tried, request->trouble);
+                        "%s was asked for and tried %s, but never installed with proof%s",
+                        request->name, times(request->tried, buffer), request->trouble);
+    else if (request->skipped)
+        finding_unknown(finding, NULL, 0, "%s was asked for but never began, skipped %s%s",
+                        request->name, times(request->skipped, buffer), request->trouble);
     else
         finding_unknown(finding, NULL, 0, "%s was asked for but never tried", request->name);
 }
@@ -144,7 +156,16 @@ static void judge(const struct request *request, struct finding *finding)
 static void end(void *state, uint64_t end_ns, struct finding *finding)
 {
     struct faults_landed *check = state;
+    struct words words = {0};
+    uint64_t landed = 0;
     (void)end_ns;
+    for (uint32_t i = 0; i < check->count; i++)
+        landed += check->requests[i].landed;
+    finding->judged = landed + check->leads + check->accepted + check->client_ok;
+    finding_evidence(finding, "%s, %s, %s, %s", word_count(&words, landed, "fault"),
+                     word_count(&words, check->leads, "claim"),
+                     word_count(&words, check->accepted, "write"),
+                     word_count(&words, check->client_ok, "client operation"));
     if (check->leads == 0)
         finding_unknown(finding, NULL, 0, "no leader was ever elected");
     if (check->accepted == 0)
@@ -159,6 +180,7 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
 const struct check check_faults_landed = {
     .name = "faults-landed",
     .summary = "what was asked for happened: faults with proof, a leader, accepted writes",
+    .judges = "fault or event",
     .events = 1u << F_FAULT | 1u << F_HEAL | 1u << F_LEAD | 1u << F_ACCEPT | 1u << F_READ |
               1u << F_WRITE | 1u << F_CAS,
     .state_bytes = sizeof(struct faults_landed),

@@ -79,6 +79,7 @@ static void on_accept(struct fencing *check, const struct event *event, struct f
 {
     struct accepted write = {event->index, event->time_ns, event_number(event, FIELD_TOKEN),
                              (uint32_t)event_number(event, FIELD_HOLDER)};
+    finding->judged++;
     if (write.token == check->newest.token && write.holder == check->newest.holder)
         return;
     if (write.token < check->newest.token)
@@ -162,15 +163,11 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
     table_release(&check->tokens);
 }
 
-static bool has_resource(const struct history_header *header)
-{
-    return header->resource && header->resource[0];
-}
-
 const struct check check_fencing_monotonic = {
     .name = "fencing-monotonic",
     .summary = "the resource accepts no token below one accepted before, none of two holders",
-    .owed = has_resource,
+    .owed = check_needs_resource,
+    .judges = "accepted write",
     .events = 1u << F_ACCEPT | 1u << F_FAULT | 1u << F_HEAL,
     .state_bytes = sizeof(struct fencing),
     .begin = begin,

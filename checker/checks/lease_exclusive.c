@@ -143,6 +143,7 @@ static void on_claim(struct lease_check *check, uint32_t id, const struct event 
     bool renews = event->f == F_RENEW && holder->lease.open;
     uint64_t end_ns = mapped(holder, event, event_number(event, FIELD_UNTIL));
     if (!renews) {
+        finding->judged++;
         let_go(check, id, event->time_ns, finding);
         holder->lease.start_ns = event->time_ns;
     }
@@ -187,6 +188,7 @@ const struct check check_lease_exclusive = {
     .name = "lease-exclusive",
     .summary = "no two nodes hold a lease at the same true time",
     .traits = 1u << TRAIT_LEASE,
+    .judges = "lease",
     .events = 1u << F_LEAD | 1u << F_RENEW | 1u << F_STEP_DOWN | 1u << F_EXIT | 1u << F_SPAWN |
               1u << F_CAMPAIGN | 1u << F_VOTE | 1u << F_FOLLOW | 1u << F_SUSPECT | 1u << F_PERSIST |
               1u << F_GUARDED_WRITE,

@@ -163,6 +163,7 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
 {
     struct majority_support *check = state;
     (void)end_ns;
+    finding->judged = check->claim_count;
     for (uint32_t i = 0; i < check->claim_count; i++)
         judge(check, &check->claims[i], finding);
     table_release(&check->tallies);
@@ -175,6 +176,7 @@ const struct check check_majority_support = {
     .name = "majority-support",
     .summary = "a claim of a term stands on that term's grants of a majority",
     .traits = 1u << TRAIT_MAJORITY,
+    .judges = "claim",
     .events = 1u << F_LEAD | 1u << F_VOTE | 1u << F_CAMPAIGN,
     .state_bytes = sizeof(struct majority_support),
     .begin = begin,

@@ -173,7 +173,9 @@ static void on_exit_event(const struct event *event, struct finding *finding)
 static void step(void *state, const struct event *event, struct finding *finding)
 {
     struct no_crash *check = state;
-    if (event->f == F_PHASE)
+    if (event->f == F_SPAWN)
+        finding->judged++;
+    else if (event->f == F_PHASE)
         check->ended = slice_equals(event_text(event, FIELD_NAME), "end");
     else if (event->f == F_FAULT)
         on_fault(check, event);
@@ -206,7 +208,8 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
 const struct check check_no_crash = {
     .name = "no-crash",
     .summary = "no node ends by itself",
-    .events = 1u << F_EXIT | 1u << F_PHASE | 1u << F_FAULT | 1u << F_HEAL,
+    .judges = "process",
+    .events = 1u << F_SPAWN | 1u << F_EXIT | 1u << F_PHASE | 1u << F_FAULT | 1u << F_HEAL,
     .state_bytes = sizeof(struct no_crash),
     .begin = begin,
     .step = step,

@@ -64,8 +64,7 @@ static void step(void *state, const struct event *event, struct finding *finding
     }
     if (!event_has(event, FIELD_TERM))
         return; /* a campaign that only asks around */
-    if (!event_has(event, FIELD_TERM))
-        return;
+    finding->judged++;
     uint32_t candidate = event->f == F_CAMPAIGN ? event->process : vote;
     bool covered = record->present && record->voted &&
                    record->term == event_number(event, FIELD_TERM) && record->vote == candidate;
@@ -84,6 +83,7 @@ const struct check check_persist_before_send = {
     .name = "persist-before-send",
     .summary = "a vote is durable before it leaves the node",
     .traits = 1u << TRAIT_MAJORITY | 1u << TRAIT_DURABLE,
+    .judges = "vote",
     .events = 1u << F_VOTE | 1u << F_CAMPAIGN | 1u << F_PERSIST,
     .state_bytes = sizeof(struct persist_before_send),
     .begin = begin,

@@ -33,7 +33,7 @@ static void begin(void *state, const struct history_header *header)
     check->bound_ns = liveness_bound_ns(header) + liveness_slack_ns(header);
     check->known_ns = check->write_ns = NEVER;
     check->named = must_alloc(header->nodes + 1, sizeof *check->named);
-    check->resource = header->resource && header->resource[0];
+    check->resource = check_needs_resource(header);
 }
 
 /* The moment the last of the running nodes came to its present belief. */
@@ -150,13 +150,14 @@ static void report_never(const struct recovers *check, uint64_t end_ns, uint64_t
                         "%s in the %s from the end of all faults at %s to the end of the run; %s "
                         "are allowed",
                         what, word_apart(&words, check->since_ns, end_ns),
-                        word_time(&words, check->since_ns), word_span(&words, allowed_ns));
+                        word_time(&words, check->since_ns),
+                        word_allowed(&words, check->bound_ns, check->stalled_ns));
     else
         finding_unknown(finding, &check->index, 1,
                         "%s, but the run ended %s after all faults, before the allowed %s had "
                         "passed",
                         what, word_apart(&words, check->since_ns, end_ns),
-                        word_span(&words, allowed_ns));
+                        word_allowed(&words, check->bound_ns, check->stalled_ns));
 }
 
 static void judge(const struct recovers *check, uint64_t end_ns, struct finding *finding)
@@ -165,6 +166,7 @@ static void judge(const struct recovers *check, uint64_t end_ns, struct finding 
     uint64_t allowed_ns = check->bound_ns + check->stalled_ns;
     uint64_t write_ns = check->resource ? check->write_ns : check->since_ns;
     uint64_t worked_ns = check->known_ns > write_ns ? check->known_ns : write_ns;
+    finding->judged = 1;
     if (!check->healing)
         finding_unknown(finding, NULL, 0, "the history ends before the faults were healed");
     else if (check->cluster.active.count)
@@ -182,7 +184,12 @@ static void judge(const struct recovers *check, uint64_t end_ns, struct finding 
                         "%s; %s are allowed",
                         word_time(&words, worked_ns),
                         word_apart(&words, check->since_ns, worked_ns),
-                        word_time(&words, check->since_ns), word_span(&words, allowed_ns));
+                        word_time(&words, check->since_ns),
+                        word_allowed(&words, check->bound_ns, check->stalled_ns));
+    else
+        finding_evidence(finding, "after %s, %s may pass",
+                         word_apart(&words, check->since_ns, worked_ns),
+                         word_allowed(&words, check->bound_ns, check->stalled_ns));
 }
 
 static void end(void *state, uint64_t end_ns, struct finding *finding)
@@ -196,6 +203,7 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
 const struct check check_recovers = {
     .name = "recovers",
     .summary = "after the final heal all know one leader and a write is accepted, within the bound",
+    .judges = "recovery",
     .events = CLUSTER_EVENTS | 1u << F_ACCEPT | 1u << F_NOTE | 1u << F_PHASE,
     .state_bytes = sizeof(struct recovers),
     .begin = begin,

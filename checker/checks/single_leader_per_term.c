@@ -34,6 +34,7 @@ struct single_leader {
     /* The last act that agreed: nearly every act repeats it. */
     uint64_t last_token;
     uint32_t last_node;
+    uint64_t claims, acts;
 };
 
 static void begin(void *state, const struct history_header *header)
@@ -116,6 +117,7 @@ static void on_claim(struct single_leader *check, const struct event *event,
     uint64_t term = event_number(event, FIELD_TERM), token = event_number(event, FIELD_TOKEN);
     struct proof proof = {true, event->index, event->time_ns, event->process};
     struct proof *first = table_put(&check->terms, term, 0, &fresh);
+    check->claims++;
     if (fresh)
         *first = proof;
     else if (first->node != proof.node)
@@ -129,6 +131,7 @@ static void on_act(struct single_leader *check, const struct event *event, uint3
                    struct finding *finding)
 {
     uint64_t token = event_number(event, FIELD_TOKEN);
+    check->acts += token != 0;
     if (token == 0 || (token == check->last_token && node == check->last_node))
         return;
     struct proof proof = {true, event->index, event->time_ns, node};
@@ -136,6 +139,7 @@ static void on_act(struct single_leader *check, const struct event *event, uint3
     check->last_token = alone ? token : 0;
     check->last_node = node;
 }
+
 static void step(void *state, const struct event *event, struct finding *finding)
 {
     if (event->f == F_LEAD)
@@ -149,8 +153,11 @@ static void step(void *state, const struct event *event, struct finding *finding
 static void end(void *state, uint64_t end_ns, struct finding *finding)
 {
     struct single_leader *check = state;
+    struct words words = {0};
     (void)end_ns;
-    (void)finding;
+    finding->judged = check->claims + check->acts;
+    finding_evidence(finding, "%s, %s", word_count(&words, check->claims, "claim"),
+                     word_count(&words, check->acts, "act"));
     table_release(&check->terms);
     table_release(&check->tokens);
 }
@@ -158,6 +165,7 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
 const struct check check_single_leader_per_term = {
     .name = "single-leader-per-term",
     .summary = "no two nodes claim, or act on, leadership of one term",
+    .judges = "claim or act",
     .events = 1u << F_LEAD | 1u << F_GUARDED_WRITE | 1u << F_ACCEPT,
     .state_bytes = sizeof(struct single_leader),
     .begin = begin,

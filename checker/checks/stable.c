@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "checker/calm.h"
 #include "checker/cluster.h"
 #include "checker/words.h"
 
@@ -56,6 +57,7 @@ struct stable {
     struct moment end;   /* the leader stepped down, or its process ended */
     bool provoked;       /* somebody stood with cause before that end */
     uint64_t stalled_ns; /* end of the last long stall */
+    struct calm calm;    /* a leader was owed its place */
     struct leader_change *changes;
     uint32_t count, capacity;
 };
@@ -112,6 +114,17 @@ static bool may_unseat(const struct stable *check, const struct moment *candidat
            candidate->time_ns <= check->end.time_ns;
 }
 
+/* Is the present leader owed its place, by whoever could stand from where it is? */
+static void watch(struct stable *check, uint64_t time_ns)
+{
+    bool watched = check->claim.node && owed(check, check->claim.node);
+    uint64_t from_ns = calm_ns(check);
+    if (watched)
+        calm_begin(&check->calm, from_ns > time_ns ? from_ns : time_ns);
+    else
+        calm_end(&check->calm, time_ns);
+}
+
 static void on_end(struct stable *check, const struct moment *end)
 {
     if (end->node != check->claim.node || check->end.time_ns)
@@ -143,6 +156,8 @@ static void on_change(struct stable *check, const struct event *event, const str
     check->broken = check->broken || event->f == F_FAULT || event->f == F_EXIT;
     check->majority_part = find_majority(check, cluster_parts(&check->cluster, check->part));
     check->rival = (struct moment){0};
+    calm_end(&check->calm, change->begin_ns);
+    watch(check, change->end_ns);
     if (event->f == F_EXIT)
         on_end(check, &(struct moment){event->time_ns, event->index, event->process});
 }
@@ -195,12 +210,14 @@ static void on_lead(struct stable *check, const struct event *event)
     check->claim = claim;
     check->rival = check->end = (struct moment){0};
     check->provoked = false;
+    watch(check, event->time_ns);
 }
 
 /* The note comes when the stall is over, so it may excuse changes seen already. */
 static void on_stall(struct stable *check, const struct event *event)
 {
     uint64_t length_ns = stall_within(event, 0, UINT64_MAX);
+    calm_stall(&check->calm, event);
     if (length_ns < check->timeout_min_ns / 2)
         return;
     uint64_t begin_ns = event->time_ns - length_ns;
@@ -223,6 +240,14 @@ static void on_belief(struct stable *check, const struct event *event)
         on_lead(check, event);
 }
 
+static void on_phase(struct stable *check, const struct event *event)
+{
+    if (!slice_equals(event_text(event, FIELD_NAME), "end"))
+        return;
+    check->over = true;
+    calm_end(&check->calm, event->time_ns);
+}
+
 static void step(void *state, const struct event *event, struct finding *finding)
 {
     struct stable *check = state;
@@ -231,7 +256,7 @@ static void step(void *state, const struct event *event, struct finding *finding
     if (event->f == F_NOTE)
         on_stall(check, event);
     else if (event->f == F_PHASE)
-        check->over = check->over || slice_equals(event_text(event, FIELD_NAME), "end");
+        on_phase(check, event);
     else if (cluster_step(&check->cluster, event, &change))
         on_change(check, event, &change);
     else
@@ -306,7 +331,9 @@ static void judge(const struct stable *check, struct finding *finding)
 static void end(void *state, uint64_t end_ns, struct finding *finding)
 {
     struct stable *check = state;
-    (void)end_ns;
+    calm_end(&check->calm, end_ns);
+    /* So long do as many changes take as it needs to complain. */
+    calm_evidence(&check->calm, check->needed * check->timeout_max_ns, finding);
     judge(check, finding);
     cluster_release(&check->cluster);
     free(check->part);
@@ -319,6 +346,8 @@ const struct check check_stable = {
     .summary = "a leader around which nothing changes keeps its place",
     /* Where groups with leaders of their own merge, leadership moves by design. */
     .traits = 1u << TRAIT_TOKEN,
+    .judges = "calm span",
+    .may_idle = true,
     .events = CLUSTER_EVENTS | 1u << F_CAMPAIGN | 1u << F_NOTE | 1u << F_PHASE,
     .state_bytes = sizeof(struct stable),
     .begin = begin,

@@ -48,6 +48,7 @@ static void step(void *state, const struct event *event, struct finding *finding
         return;
     uint64_t term = event->field[FIELD_TERM].number;
     struct highest *highest = &check->highest[id];
+    finding->judged++;
     if (term < highest->term)
         report(event, highest, finding);
     else if (term > highest->term)
@@ -65,6 +66,7 @@ const struct check check_term_monotonic = {
     .name = "term-monotonic",
     .summary = "the term a node reports never falls, across restarts too",
     .traits = 1u << TRAIT_DURABLE,
+    .judges = "reported term",
     .events = 1u << F_LEAD | 1u << F_FOLLOW | 1u << F_VOTE | 1u << F_CAMPAIGN | 1u << F_PERSIST,
     .state_bytes = sizeof(struct term_monotonic),
     .begin = begin,

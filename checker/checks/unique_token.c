@@ -93,6 +93,7 @@ static void add_grant(struct unique_token *check, struct grantee *grantee,
                       const struct grant *grant, struct finding *finding)
 {
     bool fresh;
+    finding->judged++;
     struct grant *first = table_put(&check->tokens, grant->token, 0, &fresh);
     bool same = first->holder == grant->holder && first->incarnation == grant->incarnation;
     if (!fresh && (!same || check->service))
@@ -262,6 +263,7 @@ const struct check check_unique_token = {
     .name = "unique-token",
     .summary = "no token is granted twice, later grants carry larger ones",
     .traits = 1u << TRAIT_TOKEN,
+    .judges = "grant",
     .events = 1u << F_LEAD | 1u << F_CAMPAIGN | 1u << F_VOTE | 1u << F_SPAWN | 1u << F_GRANT,
     .state_bytes = sizeof(struct unique_token),
     .begin = begin,

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "checker/calm.h"
 #include "checker/cluster.h"
 #include "checker/words.h"
 
@@ -43,6 +44,7 @@ struct usable_leader {
     enum stage stage;
     bool watching; /* `group` is owed progress and `now` is open */
     bool *group;
+    struct calm calm; /* all the time in which `watching` */
     struct silence now;
     struct silence long_ones[SILENCES_MAX];
     uint32_t count;
@@ -103,10 +105,13 @@ static void on_change(struct usable_leader *check, const struct change *change)
         return;
     if (check->watching)
         close_silence(check, change->begin_ns, change->index);
+    calm_end(&check->calm, change->begin_ns);
     check->watching =
         owed && cluster_group(&check->cluster, check->group) >= check->cluster.majority;
-    if (check->watching)
-        open_silence(check, change->end_ns, change->index);
+    if (!check->watching)
+        return;
+    calm_begin(&check->calm, change->end_ns);
+    open_silence(check, change->end_ns, change->index);
 }
 
 static void set_stage(struct usable_leader *check, enum stage stage, const struct event *event)
@@ -142,6 +147,7 @@ static void on_accept(struct usable_leader *check, const struct event *event)
 
 static void on_stall(struct usable_leader *check, const struct event *event)
 {
+    calm_stall(&check->calm, event);
     if (check->watching)
         check->now.stalled_ns += stall_within(event, check->now.begin_ns, UINT64_MAX);
     for (uint32_t i = 0; i < check->count; i++)
@@ -183,7 +189,7 @@ static void judge(const struct usable_leader *check, const struct silence *silen
                     "no write in these %s; %s are allowed",
                     silence->group, word_time(&words, silence->begin_ns),
                     word_time(&words, silence->end_ns), word_span(&words, length_ns),
-                    word_span(&words, check->bound_ns + silence->stalled_ns));
+                    word_allowed(&words, check->bound_ns, silence->stalled_ns));
 }
 
 static void end(void *state, uint64_t end_ns, struct finding *finding)
@@ -191,6 +197,8 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
     struct usable_leader *check = state;
     if (check->watching)
         close_silence(check, end_ns, check->now.begin_index);
+    calm_end(&check->calm, end_ns);
+    calm_evidence(&check->calm, check->bound_ns, finding);
     for (uint32_t i = 0; i < check->count; i++)
         judge(check, &check->long_ones[i], finding);
     cluster_release(&check->cluster);
@@ -198,15 +206,12 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
     free(check->group);
 }
 
-static bool has_resource(const struct history_header *header)
-{
-    return header->resource && header->resource[0];
-}
-
 const struct check check_usable_leader = {
     .name = "usable-leader",
     .summary = "a linked, running, undisturbed majority gets guarded writes done",
-    .owed = has_resource,
+    .owed = check_needs_resource,
+    .judges = "calm span",
+    .may_idle = true,
     .events = CLUSTER_EVENTS | 1u << F_ACCEPT | 1u << F_NOTE | 1u << F_PHASE,
     .state_bytes = sizeof(struct usable_leader),
     .begin = begin,

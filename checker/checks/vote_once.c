@@ -40,9 +40,8 @@ static void step(void *state, const struct event *event, struct finding *finding
     struct vote_once *check = state;
     bool fresh;
     if (!event_has(event, FIELD_TERM))
-        return;
-    if (!event_has(event, FIELD_TERM))
         return; /* a campaign that only asks around */
+    finding->judged++;
     uint32_t candidate =
         event->f == F_CAMPAIGN ? event->process : (uint32_t)event_number(event, FIELD_FOR);
     struct grant *grant =
@@ -64,6 +63,7 @@ const struct check check_vote_once = {
     .name = "vote-once",
     .summary = "a voter grants one candidate a term, across restarts and wiped disks",
     .traits = 1u << TRAIT_MAJORITY,
+    .judges = "vote",
     .events = 1u << F_VOTE | 1u << F_CAMPAIGN,
     .state_bytes = sizeof(struct vote_once),
     .begin = begin,

@@ -20,11 +20,18 @@ struct open_operation {
     uint8_t f;
 };
 
+/* Guarded writes of one node under one token: begun, and taken by the resource. */
+struct guarded {
+    uint64_t begun, accepted;
+    uint64_t time_ns, index; /* of the first accept */
+};
+
 struct well_formed {
     uint32_t nodes, clients;
     uint64_t registers;
     struct teller *tellers; /* nodes, then clients, then the others by kind */
     struct table open;      /* (process, id) -> struct open_operation */
+    struct table guarded;   /* (node, token) -> struct guarded */
 };
 
 static void begin(void *state, const struct history_header *header)
@@ -36,6 +43,7 @@ static void begin(void *state, const struct history_header *header)
     check->tellers =
         must_alloc(check->nodes + check->clients + PROCESS_KINDS, sizeof(struct teller));
     table_init(&check->open, sizeof(struct open_operation));
+    table_init(&check->guarded, sizeof(struct guarded));
 }
 
 static void odd(const struct event *event, struct finding *finding, const char *what)
@@ -112,16 +120,47 @@ static void check_operation(struct well_formed *check, const struct event *event
         odd(event, finding, "unknown register");
 }
 
+/* A leader's own writes go to register 0; of others the client tells. */
+static void check_guarded(struct well_formed *check, const struct event *event)
+{
+    bool accepted = event->f == F_ACCEPT;
+    uint64_t holder = accepted ? event_number(event, FIELD_HOLDER) : event->process;
+    if (event_number(event, FIELD_REGISTER) != 0 || (!accepted && event->type != EVENT_INVOKE))
+        return;
+    struct guarded *guarded =
+        table_put(&check->guarded, holder, event_number(event, FIELD_TOKEN), NULL);
+    if (accepted && guarded->accepted++ == 0) {
+        guarded->time_ns = event->time_ns;
+        guarded->index = event->index;
+    }
+    guarded->begun += !accepted;
+}
+
+/* Judged at the end, for a write may be recorded after its accept. */
+static void judge_guarded(void *context, void *value)
+{
+    const struct guarded *guarded = value;
+    struct event first = {.index = guarded->index,
+                          .time_ns = guarded->time_ns,
+                          .process = PROCESS_NUMBER(PROCESS_RESOURCE, 0),
+                          .f = F_ACCEPT};
+    if (guarded->accepted > guarded->begun)
+        odd(&first, context, "under this token more writes were accepted than its holder began");
+}
+
 static void step(void *state, const struct event *event, struct finding *finding)
 {
     struct well_formed *check = state;
     struct teller *teller = teller_of(check, event->process);
+    finding->judged++;
     if (!teller) {
         odd(event, finding, "the header knows no such process");
         return;
     }
     check_teller(teller, event, finding);
     check_form(event, finding);
+    if (event->f == F_ACCEPT || event->f == F_GUARDED_WRITE)
+        check_guarded(check, event);
     switch ((enum event_f)event->f) {
     case F_GUARDED_WRITE:
     case F_READ:
@@ -137,7 +176,8 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
 {
     struct well_formed *check = state;
     (void)end_ns;
-    (void)finding;
+    table_each(&check->guarded, judge_guarded, finding);
+    table_release(&check->guarded);
     free(check->tellers);
     table_release(&check->open);
 }
@@ -145,6 +185,7 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
 const struct check check_well_formed = {
     .name = "well-formed",
     .summary = "the history keeps to what the other checks take for granted",
+    .judges = "event",
     .events = (1u << EVENT_FS) - 1,
     .state_bytes = sizeof(struct well_formed),
     .begin = begin,

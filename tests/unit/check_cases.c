@@ -6,7 +6,7 @@
  *     ...
  *     expect single-leader-per-term invalid 0 1 "both lead in term 3"
  *
- * Witness indices and the part of the reason may be left out. */
+ * Witness indices and the part of the reason, or of the evidence, may be left out. */
 #include "tests/test.h"
 
 #include <dirent.h>
@@ -144,7 +144,7 @@ static void show_witness(const struct finding *finding, char text[120])
 /* CHECK VERDICT [INDEX...] ["PART OF THE REASON"] */
 static void expect(struct case_state *state, char *text)
 {
-    char check[60], verdict[20], witness[120], message[700];
+    char check[60], verdict[20], witness[120], message[800];
     int used = 0;
     state->expectations++;
     judge(state);
@@ -152,7 +152,7 @@ static void expect(struct case_state *state, char *text)
         die(state, "what is expected?", text);
     const struct check_result *result = find_result(state, check);
     const struct finding *finding = &result->finding;
-    const char *found = result->owed ? verdict_name(finding->verdict) : "not-owed";
+    const char *found = result->owed ? check_result_word(result) : "not-owed";
     char *indices = text + used + strspn(text + used, " ");
     char *reason = strchr(indices, '"');
     if (reason) {
@@ -162,13 +162,13 @@ static void expect(struct case_state *state, char *text)
     for (size_t length = strlen(indices); length && indices[length - 1] == ' ';)
         indices[--length] = '\0';
     show_witness(finding, witness);
-    (void)snprintf(message, sizeof message, "%s, witness %s, \"%s\"", found, witness,
-                   finding->reason);
+    (void)snprintf(message, sizeof message, "%s, witness %s, \"%s\" (%s)", found, witness,
+                   finding->reason, finding->evidence);
     if (strcmp(found, verdict) != 0)
         die(state, text, message);
     if (indices[0] && strcmp(indices, witness) != 0)
         die(state, indices, message);
-    if (reason && !strstr(finding->reason, reason))
+    if (reason && !strstr(finding->reason, reason) && !strstr(finding->evidence, reason))
         die(state, reason, message);
 }
 

@@ -181,7 +181,49 @@ static void test_no_failover(void **unused)
                                                         .accepted_ns = MS(530),
                                                         .old_leader = 1,
                                                         .new_leader = 1});
-    assert_int_equal(found.leaderless_ns, MS(20));
+    assert_int_equal(found.leaderless_ns, MS(70)); /* 50 of them paused */
+    release(&found);
+}
+
+/* A claimant that is paused, killed or cut off from the majority leads nobody. */
+static void test_a_leader_of_no_use(void **unused)
+{
+    struct history_header header = events_header(3);
+    (void)unused;
+    struct measure found = measure(
+        &header, FIRST
+        "200ms nemesis fault id=1 kind=pause targets=n1 outcome=installed proof=x begin=200ms\n"
+        "300ms nemesis heal id=1 value=1 begin=300ms\n"
+        "400ms nemesis fault id=2 kind=isolate-leader targets=n1>n2,n2>n1,n1>n3,n3>n1 "
+        "outcome=installed proof=x begin=400ms end=401ms\n"
+        "450ms n2 lead term=2 token=2\n" /* the claim of n1 lasts, and overlaps */
+        "600ms nemesis heal id=2 value=5 begin=600ms end=601ms\n"
+        "700ms nemesis fault id=3 kind=pause targets=n2,n1 outcome=installed proof=x begin=700ms\n"
+        "730ms nemesis heal id=3 value=1 begin=730ms\n"
+        "800ms controller phase name=heal\n");
+    assert_int_equal(found.watched_ns, MS(700));
+    assert_true(found.faults_ended);
+    assert_int_equal(found.leaderless_ns, MS(100 + 50 + 30));
+    assert_int_equal(found.overlap_ns, MS(350));
+    release(&found);
+}
+
+static void test_stalls_and_interruption(void **unused)
+{
+    struct history_header header = events_header(3);
+    (void)unused;
+    struct measure found = measure(&header, FIRST "300ms controller phase name=faults\n"
+                                                  "400ms controller note text=\"stall 60000000\"\n"
+                                                  "500ms n1 note text=\"stall 90000000\"\n"
+                                                  "500ms n1 note text=\"stall of nothing\"\n"
+                                                  "550ms controller note text=interrupted\n"
+                                                  "560ms controller note text=interrupted\n");
+    assert_int_equal(found.stalls, 2);
+    assert_int_equal(found.stalled_ns, MS(150));
+    assert_int_equal(found.longest_stall_ns, MS(90));
+    assert_true(found.interrupted);
+    assert_int_equal(found.interrupted_ns, MS(250));
+    assert_false(found.faults_ended);
     release(&found);
 }
 
@@ -219,6 +261,8 @@ int main(void)
         cmocka_unit_test(test_failover_after_a_kill),
         cmocka_unit_test(test_failover_after_a_cut),
         cmocka_unit_test(test_no_failover),
+        cmocka_unit_test(test_a_leader_of_no_use),
+        cmocka_unit_test(test_stalls_and_interruption),
         cmocka_unit_test(test_claims_in_any_order),
         cmocka_unit_test(test_nothing_happened),
     };

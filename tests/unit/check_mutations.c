@@ -163,6 +163,40 @@ static void test_turns(void **unused)
     }
 }
 
+/* The good run without all that a check judges: it must not go on to say that it holds. */
+static void test_nothing_left(void **unused)
+{
+    static const struct {
+        uint32_t without;
+        const char *check;
+    } rows[] = {
+        {1u << F_LEAD | 1u << F_GUARDED_WRITE | 1u << F_ACCEPT, "single-leader-per-term"},
+        {1u << F_VOTE | 1u << F_CAMPAIGN, "vote-once"},
+        {1u << F_LEAD, "majority-support"},
+        {1u << F_VOTE | 1u << F_CAMPAIGN | 1u << F_PERSIST, "persist-before-send"},
+        {1u << F_LEAD, "unique-token"},
+        {1u << F_ACCEPT, "fencing-monotonic"},
+        {1u << F_GUARDED_WRITE, "acted-after-loss"},
+        {1u << F_LEAD, "acted-after-loss"},
+        {1u << F_SPAWN, "no-crash"},
+        {1u << F_GUARDED_WRITE, "well-formed"},
+    };
+    struct history_header header = events_header(OPINION_NODES);
+    (void)unused;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct report_data report;
+        struct events all = load_good_run();
+        for (uint32_t at = all.count; at-- > 0;)
+            if (rows[i].without >> all.at[at].f & 1)
+                drop(&all, at);
+        events_check(&header, rows[i].check, &all, &report);
+        if (report.verdict != VERDICT_UNKNOWN)
+            fail_msg("%s says %s", rows[i].check, verdict_name(report.verdict));
+        report_data_release(&report);
+        events_release(&all);
+    }
+}
+
 static void test_good_run(void **unused)
 {
     struct history_header header = events_header(OPINION_NODES);
@@ -184,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_good_run),
         cmocka_unit_test(test_mutations),
         cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_nothing_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,24 +64,24 @@ static void test_against_list(void **unused)
     table_release(&table);
 }
 
-static void add_value(void *value)
+static void add_value(void *context, void *value)
 {
-    **(uint64_t **)value += 1;
+    *(uint64_t *)context += *(uint64_t *)value;
 }
 
 static void test_each(void **unused)
 {
     struct table table;
-    uint64_t visits = 0;
+    uint64_t sum = 0;
     (void)unused;
-    table_init(&table, sizeof(uint64_t *));
+    table_init(&table, sizeof(uint64_t));
     for (uint64_t i = 0; i < 1000; i++)
-        *(uint64_t **)table_put(&table, i, i, NULL) = &visits;
-    table_each(&table, add_value);
-    assert_int_equal(visits, 1000);
+        *(uint64_t *)table_put(&table, i, i, NULL) = i + 1;
+    table_each(&table, add_value, &sum);
+    assert_int_equal(sum, 1000 * 1001 / 2);
     table_release(&table);
-    table_each(&table, add_value);
-    assert_int_equal(visits, 1000);
+    table_each(&table, add_value, &sum);
+    assert_int_equal(sum, 1000 * 1001 / 2);
     assert_null(table_find(&table, 1, 1));
 }
 

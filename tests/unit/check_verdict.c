@@ -1,6 +1,7 @@
 /* Findings, verdicts and the pass itself: what wins, what is counted, what is owed. */
 #include "tests/test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/random.h"
@@ -55,6 +56,7 @@ static void test_every_check_is_whole(void **unused)
     for (uint32_t i = 0; checks[i]; i++) {
         assert_true(checks[i]->name[0] && checks[i]->summary[0]);
         assert_true(checks[i]->events != 0);
+        assert_true(checks[i]->judges && checks[i]->judges[0]);
         assert_true(checks[i]->begin && checks[i]->step && checks[i]->end);
         assert_ptr_equal(check_find(slice_of(checks[i]->name)), checks[i]);
     }
@@ -78,7 +80,7 @@ static enum verdict verdict_of(const char *names, const char *lines)
 /* The worst check decides, and nothing judged is not valid. */
 static void test_algebra(void **unused)
 {
-    static const char good[] = "1ms n1 follow term=1\n",
+    static const char good[] = "1ms n1 spawn\n2ms n1 follow term=1\n",
                       crash[] = "1ms n1 exit by=itself signal=6\n",
                       odd[] = "1ms n9 follow term=1\n",
                       both[] = "1ms n1 exit by=itself signal=6\n2ms n9 follow term=1\n";
@@ -89,6 +91,64 @@ static void test_algebra(void **unused)
     assert_int_equal(verdict_of("no-crash,well-formed", both), VERDICT_INVALID);
     assert_int_equal(verdict_of("well-formed", both), VERDICT_UNKNOWN);
     assert_int_equal(verdict_of("lease-exclusive", good), VERDICT_UNKNOWN);
+}
+
+static void judge_nothing(const char *lines, struct report_data *out)
+{
+    struct history_header header = events_header(3);
+    struct events events = {0};
+    struct error error;
+    header.traits = (1u << TRAITS) - 1;
+    assert_int_equal(events_parse(&events, lines, &error), 0);
+    events_check(&header, NULL, &events, out);
+    report_data_release(out);
+    events_release(&events);
+}
+
+/* A check that holds over nothing says nothing. */
+static void test_nothing_to_judge(void **unused)
+{
+    struct report_data report;
+    (void)unused;
+    judge_nothing("", &report);
+    assert_int_equal(report.verdict, VERDICT_UNKNOWN);
+    for (uint32_t i = 0; i < report.result_count; i++) {
+        const struct check_result *result = &report.results[i];
+        const struct finding *finding = &result->finding;
+        assert_true(result->owed);
+        assert_int_equal(result->untested, result->check->may_idle);
+        assert_int_equal(check_result_counts(result), !result->check->may_idle);
+        assert_int_equal(finding->verdict, result->untested ? VERDICT_VALID : VERDICT_UNKNOWN);
+        assert_string_equal(check_result_word(result), result->untested ? "untested" : "unknown");
+        assert_true(finding->evidence[0]);
+    }
+}
+
+/* Untested checks do not decide; alone they leave nothing that was judged. */
+static void test_untested(void **unused)
+{
+    static const char brief[] = "1ms n1 spawn\n1ms n2 spawn\n1ms n3 spawn\n"
+                                "2ms n1 lead term=1 token=1\n";
+    (void)unused;
+    assert_int_equal(verdict_of("usable-leader,no-crash", brief), VERDICT_VALID);
+    assert_int_equal(verdict_of("usable-leader,converges,stable", brief), VERDICT_UNKNOWN);
+    assert_int_equal(verdict_of("vote-once,no-crash", brief), VERDICT_UNKNOWN);
+}
+
+/* What the controller notes when it is told to stop; what others say is free text. */
+static void test_interrupted(void **unused)
+{
+    static const char start[] = "1ms n1 spawn\n";
+    char lines[200];
+    (void)unused;
+    (void)snprintf(lines, sizeof lines, "%s2ms n1 note text=interrupted\n", start);
+    assert_int_equal(verdict_of("no-crash", lines), VERDICT_VALID);
+    (void)snprintf(lines, sizeof lines, "%s2ms controller note text=interrupted\n", start);
+    assert_int_equal(verdict_of("no-crash", lines), VERDICT_UNKNOWN);
+    (void)snprintf(lines, sizeof lines,
+                   "%s2ms controller note text=interrupted\n3ms n1 exit by=itself signal=6\n",
+                   start);
+    assert_int_equal(verdict_of("no-crash", lines), VERDICT_INVALID);
 }
 
 static void refuse(const struct history_header *header, const char *names, const char *part)
@@ -197,6 +257,9 @@ int main(void)
         cmocka_unit_test(test_long_reasons_are_cut),
         cmocka_unit_test(test_every_check_is_whole),
         cmocka_unit_test(test_algebra),
+        cmocka_unit_test(test_nothing_to_judge),
+        cmocka_unit_test(test_untested),
+        cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_stops_early),
         cmocka_unit_test(test_noise),

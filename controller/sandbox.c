@@ -77,7 +77,7 @@ static const char *namespace_limit_fix(void)
     } limits[] = {
 #define LIMIT(kind)                                                                           \
     {"/proc/sys/user/max_" kind "_namespaces", "sudo sysctl -w user.max_" kind "_namespaces=" \
-                                                                               "100000"}
+                                               "100000"}
         LIMIT("user"), LIMIT("pid"), LIMIT("net"), LIMIT("mnt"), LIMIT("ipc"),
 #undef LIMIT
     };

@@ -8,10 +8,10 @@ stale=$tests/live/data/stale_write.jsonl
 expect 0 "$COUP" --version
 says '^coup [0-9]+\.[0-9]+\.[0-9]+ \(.+\)$'
 expect 0 "$COUP" --help
-for command in check show convert replay sim list doctor selftest bench; do
+for command in check show convert replay shrink sim list doctor selftest bench; do
     grep -qE "^  $command " "$work/out" || complain "coup --help does not list $command"
 done
-for command in check show convert replay sim list doctor selftest bench "bench history"; do
+for command in check show convert replay shrink sim list doctor selftest bench "bench history"; do
     # shellcheck disable=SC2086 # two words on purpose
     expect 0 "$COUP" $command --help
     says "^Usage: coup $command"

@@ -2,6 +2,7 @@
 #include "controller/command.h"
 
 #include "controller/expectation.h"
+#include "controller/known.h"
 #include "controller/output.h"
 #include "report/verdict.h"
 
@@ -28,6 +29,8 @@ static int check_one(const struct command_line *line, const char *path, struct t
         struct report report = {.data = &data,
                                 .header = history_header(reader),
                                 .path = path,
+                                .title = line->argument_count > 1 ? path : NULL,
+                                .broken_by = known_to_break(history_header(reader)),
                                 .program = output_program(),
                                 .colour = output_colour()};
         if (command_given(line, "json")) {

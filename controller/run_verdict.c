@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "controller/known.h"
 #include "controller/output.h"
 #include "report/verdict.h"
 
@@ -71,6 +72,8 @@ int verdict_conclude(const struct verdict_request *request, struct recorder *rec
         .data = &data,
         .header = request->header,
         .path = request->history,
+        .expected = request->config->expect.check,
+        .broken_by = known_to_break(request->header),
         .program = output_program(),
         .colour = output_colour(),
     };

@@ -25,6 +25,12 @@ struct shown_failure {
     char *history; /* NULL: could not be kept */
 };
 
+/* Seeds of which nothing is known, and why of the first. */
+struct unknown_seeds {
+    uint64_t count;
+    char reason[sizeof((struct sweep_outcome *)NULL)->reason];
+};
+
 struct sweep {
     const struct sweep_order *order;
     uint64_t counts[VERDICT_INVALID + 1]; /* seeds by verdict */
@@ -34,7 +40,8 @@ struct sweep {
     bool interrupted; /* not all seeds were run */
     uint64_t landed;  /* fault kinds, over all seeds */
     uint64_t done;
-    uint64_t by_check[CHECKS_MAX]; /* seeds in which the check was invalid */
+    uint64_t by_check[CHECKS_MAX];                /* seeds in which the check was invalid */
+    struct unknown_seeds unknown[CHECKS_MAX + 1]; /* by the check that decided; [0]: none did */
     struct shown_failure shown[SHOWN_MAX];
     uint32_t shown_count;
     struct text folder;
@@ -175,11 +182,19 @@ static bool matches(const struct expectation *expect, const struct sweep_outcome
     return true; /* any check will do */
 }
 
+static void count_unknown(struct sweep *sweep, const struct sweep_outcome *outcome)
+{
+    struct unknown_seeds *unknown = &sweep->unknown[outcome->decided_by + 1];
+    if (outcome->verdict == VERDICT_UNKNOWN && unknown->count++ == 0)
+        memcpy(unknown->reason, outcome->reason, sizeof unknown->reason);
+}
+
 static void count(struct sweep *sweep, const struct sweep_outcome *outcome)
 {
     sweep->done++;
     sweep->counts[outcome->verdict]++;
     sweep->vacuous += sweep_vacuous(outcome);
+    count_unknown(sweep, outcome);
     sweep->matching += matches(&sweep->order->expect, outcome);
     sweep->repeated += outcome->repeated;
     sweep->happenings += outcome->happenings;
@@ -312,12 +327,38 @@ static const char *check_name(const struct sweep_outcome *outcome)
     return outcome->decided_by < 0 ? "" : checks[outcome->decided_by]->name;
 }
 
+static void add_also(const struct sweep_outcome *outcome, struct text *out)
+{
+    const char *before = "  also invalid ";
+    for (int i = 0; checks[i]; i++) {
+        if (i == outcome->decided_by || !(outcome->invalid >> i & 1))
+            continue;
+        text_add(out, "%s%s", before, checks[i]->name);
+        before = ", ";
+    }
+    if (*before == ',')
+        text_add(out, "\n");
+}
+
+static void add_unknown(const struct sweep *sweep, struct text *out)
+{
+    for (uint32_t i = 0; i < CHECKS_MAX + 1; i++) {
+        const struct unknown_seeds *unknown = &sweep->unknown[i];
+        if (unknown->count == 0)
+            continue;
+        text_add(out, "  %s%sunknown in %" PRIu64 ": %s%s\n", i ? checks[i - 1]->name : "",
+                 i ? " " : "", unknown->count, unknown->reason,
+                 i && unknown->count > 1 ? " (the first)" : "");
+    }
+}
+
 static void add_failures(const struct sweep *sweep, struct text *out)
 {
     for (uint32_t i = 0; i < sweep->shown_count; i++) {
         const struct shown_failure *failure = &sweep->shown[i];
         text_add(out, "seed %" PRIu64 ": %s: %s\n  drawn    %s\n", failure->outcome.seed,
                  check_name(&failure->outcome), failure->outcome.reason, failure->outcome.drawn);
+        add_also(&failure->outcome, out);
         text_add(out, "  history  %s\n  repeat   ", failure->history);
         shown_command_of(sweep->order, failure->outcome.seed, out);
         text_add(out, "\n");
@@ -331,17 +372,18 @@ static void add_summary(const struct sweep *sweep, struct text *out)
 {
     uint64_t past = wall_ns() - sweep->started_ns;
     const char *missing = never_landed(sweep);
-    text_add(out,
-             "%s: %" PRIu64 " seeds (%" PRIu64 " valid, %" PRIu64 " invalid, %" PRIu64
-             " unknown)\n",
-             verdict_name(whole_verdict(sweep)), sweep->done, sweep->counts[VERDICT_VALID],
-             sweep->counts[VERDICT_INVALID], sweep->counts[VERDICT_UNKNOWN]);
+    char seeds[COUNT_TEXT_MAX];
+    text_add(out, "%s: %s (%" PRIu64 " valid, %" PRIu64 " invalid, %" PRIu64 " unknown)\n",
+             verdict_name(whole_verdict(sweep)), count_of(sweep->done, "seed", seeds),
+             sweep->counts[VERDICT_VALID], sweep->counts[VERDICT_INVALID],
+             sweep->counts[VERDICT_UNKNOWN]);
     for (uint32_t i = 0; checks[i]; i++)
         if (sweep->by_check[i])
             text_add(out, "  %s invalid in %" PRIu64 "\n", checks[i]->name, sweep->by_check[i]);
     if (sweep->interrupted)
         text_add(out, "  interrupted after %" PRIu64 " of %" PRIu64 " seeds\n", sweep->done,
                  sweep->order->last - sweep->order->first + 1);
+    add_unknown(sweep, out);
     if (sweep->vacuous)
         text_add(out, "  unknown only because a drawn fault never landed: %" PRIu64 "\n",
                  sweep->vacuous);

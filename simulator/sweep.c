@@ -21,25 +21,39 @@ static int place_of_fault(const char *name)
     return -1;
 }
 
-static void note_checks(const struct report_data *report, struct sweep_outcome *out)
+/* The check that "invalid:CHECK" names. */
+static const struct check *expected_check(const char *expect)
+{
+    static const char word[] = "invalid:";
+    if (!expect || strncmp(expect, word, sizeof word - 1) != 0)
+        return NULL;
+    return check_find(slice_of(expect + sizeof word - 1));
+}
+
+static void note_checks(const struct report_data *report, const struct check *expected,
+                        struct sweep_outcome *out)
 {
     out->verdict = report->verdict;
     out->decided_by = -1;
     for (uint32_t i = 0; i < report->result_count; i++) {
         const struct check_result *result = &report->results[i];
         int place = place_of_check(result->check);
-        if (!result->owed || result->finding.verdict == VERDICT_VALID)
+        if (!check_result_counts(result) || result->finding.verdict == VERDICT_VALID)
             continue;
         uint64_t bit = UINT64_C(1) << place;
         if (result->finding.verdict == VERDICT_INVALID)
             out->invalid |= bit;
         else
             out->unknown |= bit;
-        if (out->decided_by < 0 && result->finding.verdict == report->verdict) {
+        bool first = out->decided_by < 0 || result->check == expected;
+        if (first && result->finding.verdict == report->verdict) {
             out->decided_by = place;
             (void)snprintf(out->reason, sizeof out->reason, "%s", result->finding.reason);
         }
     }
+    if (out->verdict == VERDICT_UNKNOWN && out->decided_by < 0)
+        (void)snprintf(out->reason, sizeof out->reason,
+                       "no check was owed and tested, so nothing was judged");
 }
 
 static void note_faults(const struct measure *measure, struct sweep_outcome *out)
@@ -78,7 +92,7 @@ int sweep_one(const struct swarm_request *request, uint64_t seed, struct sweep_o
                                   .happenings = result.happenings,
                                   .events = result.report.events,
                                   .simulated_ns = result.simulated_ns};
-    note_checks(&result.report, out);
+    note_checks(&result.report, expected_check(config.expect), out);
     note_faults(&result.report.measure, out);
     sim_result_release(&result);
     struct text drawn = {0};

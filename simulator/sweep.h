@@ -12,7 +12,7 @@ struct sweep_outcome {
     uint64_t landed;           /* fault kinds, bit by place in the faults registry */
     uint64_t hash, happenings, events, simulated_ns;
     bool repeated, diverged; /* was it run twice; did the two differ */
-    int32_t decided_by;      /* check whose reason this is, -1: none */
+    int32_t decided_by;      /* check whose reason this is, -1: none; the expected one if it is */
     char reason[400];
     char drawn[800];
 };

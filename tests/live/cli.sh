@@ -54,6 +54,8 @@ expect 0 "$COUP" check --checks single-leader-per-term --checks term-monotonic "
 head -n -1 "$stale" >"$work/torn.jsonl"
 expect 2 "$COUP" check --checks term-monotonic "$work/torn.jsonl" "$stale"
 expect 1 "$COUP" check "$work/torn.jsonl" "$stale" "$work/none"
+says "^$work/torn.jsonl: INVALID  "
+says "^$stale: INVALID  "
 expect 64 "$COUP" check --checks term-monotonic "$work/torn.jsonl" "$work/none"
 
 # Show: filters.

@@ -2,9 +2,9 @@
  * outside the run killed (out of memory, an operator) says nothing of the algorithm, and neither
  * does a crash of the harness' own programs: unknown.
  *
- * A node whose disk fails must not go on as if it had kept its word: that it ends, and says that
- * the machine failed it (status 3), is right, and the fault's doing. The fault's event comes when
- * the fault is confirmed, which may be after the end that it caused. */
+ * A node that the machine fails (a full disk, no more descriptors) must not go on as if it had kept
+ * its word: it ends with status 3, which is unknown, and right where a fault failed its disk. The
+ * fault's event comes when the fault is confirmed, which may be after the end that it caused. */
 #include "checker/check.h"
 
 #include <inttypes.h>
@@ -194,9 +194,9 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
     for (uint32_t i = 0; i < check->unsolved_count; i++) {
         const struct ended *ended = &check->unsolved[i];
         struct words words = {0};
-        finding_invalid(finding, &ended->index, 1,
-                        "%s ended by itself at %s, with status %d, and no fault of its disk "
-                        "explains it",
+        finding_unknown(finding, &ended->index, 1,
+                        "%s gave up at %s: the machine failed it (status %d, see its log), and no "
+                        "fault of its disk explains it",
                         word_process(&words, ended->process), word_time(&words, ended->time_ns),
                         EXIT_HARNESS);
     }

@@ -31,7 +31,7 @@ struct silence {
 };
 
 enum stage {
-    STAGE_BEFORE, /* neither phase faults nor a first leader: nothing is owed yet */
+    STAGE_BEFORE, /* phase faults has not begun, or nobody led yet where there are no phases */
     STAGE_DURING,
     STAGE_AFTER, /* phase end: processes are taken down */
 };
@@ -42,6 +42,7 @@ struct usable_leader {
     bool progress;
     uint32_t *part; /* by node id; scratch */
     enum stage stage;
+    bool phased;   /* the history tells its phases: until all processes are ready nothing is owed */
     bool watching; /* `group` is owed progress and `now` is open */
     bool *group;
     struct calm calm; /* all the time in which `watching` */
@@ -164,6 +165,7 @@ static void step(void *state, const struct event *event, struct finding *finding
     case F_ACCEPT: on_accept(check, event); return;
     case F_NOTE: on_stall(check, event); return;
     case F_PHASE:
+        check->phased = true;
         if (slice_equals(event_text(event, FIELD_NAME), "faults"))
             set_stage(check, STAGE_DURING, event);
         else if (slice_equals(event_text(event, FIELD_NAME), "end"))
@@ -173,7 +175,7 @@ static void step(void *state, const struct event *event, struct finding *finding
     }
     if (cluster_step(&check->cluster, event, &change))
         on_change(check, &change);
-    else if (event->f == F_LEAD)
+    else if (event->f == F_LEAD && !check->phased)
         set_stage(check, STAGE_DURING, event);
 }
 

@@ -140,6 +140,7 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
 {
     struct leader_without_grant *check = state;
     (void)end_ns;
+    finding->judged = check->count;
     for (uint32_t i = 0; i < check->count; i++)
         judge(check, &check->claims[i], finding);
     free(check->claims);
@@ -152,6 +153,7 @@ const struct check check_leader_without_grant = {
     .name = "leader-without-grant",
     .summary = "every claim stands on a grant of the service that is this process's and in force",
     .traits = 1u << TRAIT_SERVICE,
+    .judges = "claim",
     .events = 1u << F_LEAD | 1u << F_SPAWN | 1u << F_GRANT | 1u << F_REVOKE | 1u << F_EXPIRE,
     .state_bytes = sizeof(struct leader_without_grant),
     .begin = begin,

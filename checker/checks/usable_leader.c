@@ -39,7 +39,7 @@ enum stage {
 struct usable_leader {
     struct cluster cluster;
     uint64_t bound_ns;
-    bool progress;
+    bool progress, majority;
     uint32_t *part; /* by node id; scratch */
     enum stage stage;
     bool phased;   /* the history tells its phases: until all processes are ready nothing is owed */
@@ -57,6 +57,7 @@ static void begin(void *state, const struct history_header *header)
     cluster_init(&check->cluster, header);
     check->bound_ns = liveness_bound_ns(header) + liveness_slack_ns(header);
     check->progress = header->traits & 1u << TRAIT_PROGRESS;
+    check->majority = header->traits & 1u << TRAIT_MAJORITY;
     check->part = must_alloc(header->nodes + 1, sizeof *check->part);
     check->group = must_alloc(header->nodes + 1, sizeof *check->group);
 }
@@ -92,10 +93,16 @@ static void open_silence(struct usable_leader *check, uint64_t begin_ns, uint64_
     check->now.stalled_ns = 0;
 }
 
+/* Where no majority is needed to lead, a node outside the group may lead too, under a newer token,
+ * and then it is right that the resource fences the group's writes off. */
 static bool owed_now(const struct usable_leader *check)
 {
-    return check->stage == STAGE_DURING && cluster_undisturbed(&check->cluster) &&
-           (check->progress || cluster_parts(&check->cluster, check->part) > 0);
+    if (check->stage != STAGE_DURING || !cluster_undisturbed(&check->cluster))
+        return false;
+    if (check->progress && check->majority)
+        return true;
+    uint32_t parts = cluster_parts(&check->cluster, check->part);
+    return check->majority ? parts > 0 : parts == 1;
 }
 
 /* Go on with the group if the change left it alone, else see whether there is another. */

@@ -93,5 +93,8 @@ const struct fault_kind fault_kinds[] = {
     {"service-pause", "service", EFFECT_DISTURB},
     {"service-session-drop", "service", EFFECT_DISTURB},
     {"degraded-service", "service", EFFECT_DISTURB},
+    {"resign", "operator", EFFECT_DISTURB},
+    {"transfer", "operator", EFFECT_DISTURB},
+    {"force-leader", "override", EFFECT_DISTURB},
     {NULL, NULL, EFFECT_DISTURB},
 };

@@ -10,17 +10,19 @@
 #include "controller/scenario_use.h"
 
 /* "all" is all that can be done to real processes; a disk fault named is tried, and skipped with
- * the reason. */
-static int choose_faults(const char *text, struct run_config *config, struct error *error)
+ * the reason. What the algorithm cannot do is not drawn for it, unless it alone was asked for. */
+static int named_faults(const struct command_line *line, struct run_config *config,
+                        struct error *error)
 {
-    uint32_t kept = 0;
+    const char *text = command_text(line, "faults");
     int rc = faults_parse(text, config->faults, &config->fault_count, error);
-    if (rc < 0 || strcmp(text, "all") != 0)
+    if (rc < 0)
         return rc;
-    for (uint32_t i = 0; i < config->fault_count; i++)
-        if (config->faults[i]->needs != FACILITY_DISK)
-            config->faults[kept++] = config->faults[i];
-    config->fault_count = kept;
+    if (strcmp(text, "all") == 0)
+        config->fault_count = faults_without(config->faults, config->fault_count, FACILITY_DISK);
+    if (algorithm_no_transfer(config->algorithm))
+        config->fault_count =
+            faults_without(config->faults, config->fault_count, FACILITY_TRANSFER);
     return 0;
 }
 
@@ -31,7 +33,7 @@ static int parse_faults(const struct scenario_use *use, struct run_config *confi
     const struct command_line *line = &use->line;
     config->fault_every_ns = use->given ? 0 : command_number(line, "every");
     if (!use->given)
-        return choose_faults(command_text(line, "faults"), config, error);
+        return named_faults(line, config, error);
     config->schedule = &use->scenario.schedule;
     config->scenario = command_text(line, "scenario");
     config->fault_count = use->kind_count;

@@ -84,6 +84,16 @@ static int parse_algorithm(const struct command_line *line, struct swarm_request
     return request->base.algorithm->validate(elector, error);
 }
 
+/* What the algorithm cannot do is not drawn for it, unless it alone was asked for. */
+static int named_faults(const struct command_line *line, struct sim_config *base,
+                        struct error *error)
+{
+    int rc = faults_parse(command_text(line, "faults"), base->kinds, &base->kind_count, error);
+    if (rc == 0 && algorithm_no_transfer(base->algorithm))
+        base->kind_count = faults_without(base->kinds, base->kind_count, FACILITY_TRANSFER);
+    return rc;
+}
+
 /* The faults: drawn of kinds, or as a scenario has them. Then nothing else is drawn either. */
 static int parse_faults(const struct scenario_use *use, struct swarm_request *request,
                         struct error *error)
@@ -92,8 +102,7 @@ static int parse_faults(const struct scenario_use *use, struct swarm_request *re
     request->off = use->given || command_number(&use->line, "swarm") == 1;
     base->fault_every_ns = use->given ? 0 : command_number(&use->line, "every");
     if (!use->given)
-        return faults_parse(command_text(&use->line, "faults"), base->kinds, &base->kind_count,
-                            error);
+        return named_faults(&use->line, base, error);
     base->schedule = &use->scenario.schedule;
     base->scenario = command_text(&use->line, "scenario");
     base->kind_count = use->kind_count;

@@ -213,8 +213,8 @@ static void on_event(void *context, struct child *child, const struct event *eve
 
 static void on_done(void *context, struct child *child, const struct control *done)
 {
-    if (done->id != 0)
-        actions_done(context, child, done);
+    (void)child;
+    actions_done(context, done);
 }
 
 static void on_stopped(void *context, struct child *child)

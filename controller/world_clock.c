@@ -167,23 +167,18 @@ static void judge(struct world *world, const struct action *action,
     text_release(&proof);
 }
 
-bool clocks_read(struct world *world, const struct child *child, const struct control *done)
+void clocks_read(struct world *world, struct action *action, struct slice said)
 {
     struct clock_reading reading;
-    (void)child;
-    struct action *action = action_find(world, done->id);
-    if (!action || action->kind != DO_CLOCK)
-        return false;
-    if (!parse_reading(done->text, &reading))
-        action_settle_ticket(world, done->id, false, "gave no reading of its clocks");
-    else if (action->before.true_ns == 0) {
+    struct action whole = *action;
+    if (!parse_reading(said, &reading)) {
+        action_settle_ticket(world, whole.ticket, false, "gave no reading of its clocks");
+    } else if (whole.before.true_ns == 0) {
         action->before = reading;
         action->again_ns = world_now(world) + READ_AGAIN_NS;
     } else {
-        struct action whole = *action;
         judge(world, &whole, &reading);
     }
-    return true;
 }
 
 void clocks_tick(struct world *world)

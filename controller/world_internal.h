@@ -11,7 +11,7 @@
 
 #define WORLD_CHILDREN_MAX (NODES_MAX + CLIENTS_MAX + 1u)
 
-enum action_kind { DO_KILL, DO_RESTART, DO_PAUSE, DO_RESUME, DO_CLOCK };
+enum action_kind { DO_KILL, DO_RESTART, DO_PAUSE, DO_RESUME, DO_CLOCK, DO_COMMAND };
 
 /* Asked for by the nemesis, not yet seen to be done. */
 struct action {
@@ -63,7 +63,7 @@ void actions_stopped(struct world *world, struct child *child);
 void actions_resumed(struct world *world, const struct child *child);
 void actions_ended(struct world *world, const struct child *child, const struct child_end *end);
 
-void actions_done(struct world *world, const struct child *child, const struct control *done);
+void actions_done(struct world *world, const struct control *done);
 void actions_tick(struct world *world);
 
 /* An action from its request to its answer. Settling takes out all that wait for this of the node.
@@ -86,8 +86,8 @@ void clocks_started(struct world *world, const struct child *child);
 void clocks_ended(struct world *world, const struct child *child);
 void clocks_bend(struct world *world, uint64_t ticket, uint32_t node,
                  const struct clock_bend *bend);
-/* The answer to a reading; false: it is none. */
-bool clocks_read(struct world *world, const struct child *child, const struct control *done);
+/* A node's answer to a reading. */
+void clocks_read(struct world *world, struct action *action, struct slice said);
 void clocks_tick(struct world *world);
 /* What cannot be done, for the nemesis. */
 void clocks_view(const struct world *world, struct cluster_view *out);

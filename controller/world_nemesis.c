@@ -167,17 +167,61 @@ void actions_ended(struct world *world, const struct child *child, const struct 
     action_settle(world, DO_RESUME, child->process, true, text_string(&proof));
     action_settle(world, DO_RESTART, child->process, false, text_string(&proof));
     action_settle(world, DO_CLOCK, child->process, true, "set; ended before it was read back");
+    action_settle(world, DO_COMMAND, child->process, false, text_string(&proof));
     text_release(&proof);
+}
+
+static void tell(struct world *world, struct action action, const char *words)
+{
+    action_wait(world, action);
+    child_send(
+        node_of(world, action.node),
+        &(struct control){.verb = CONTROL_COMMAND, .id = action.ticket, .text = slice_of(words)});
+}
+
+static void on_command(struct world *world, uint64_t ticket, uint32_t node, const struct act *act)
+{
+    static const char *const words[] = {
+        [OPERATOR_RESIGN] = "resign", [OPERATOR_TRANSFER] = "transfer", [OPERATOR_FORCE] = "force"};
+    struct action action = action_begin(world, DO_COMMAND, ticket, node);
+    struct text line = {0};
+    text_add(&line, "%s", words[act->command]);
+    if (act->command == OPERATOR_TRANSFER)
+        text_add(&line, " %" PRIu32, act->successor);
+    if (node_of(world, node)->ready)
+        tell(world, action, text_string(&line));
+    else
+        action_answer(world, &action, false, "not running");
+    text_release(&line);
 }
 
 static void on_act(void *context, uint64_t ticket, uint32_t node, const struct act *act)
 {
-    clocks_bend(context, ticket, node, &act->clock);
+    if (act->action == ACTION_CLOCK)
+        clocks_bend(context, ticket, node, &act->clock);
+    else
+        on_command(context, ticket, node, act);
 }
 
-void actions_done(struct world *world, const struct child *child, const struct control *done)
+/* "done leads in term 7", or why not. */
+static void on_told(struct world *world, const struct action *action, struct slice said)
 {
-    (void)clocks_read(world, child, done);
+    static const char done[] = "done ";
+    struct text proof = {0};
+    bool ok = said.length >= sizeof done - 1 && memcmp(said.at, done, sizeof done - 1) == 0;
+    size_t skip = ok ? sizeof done - 1 : 0;
+    text_add_bytes(&proof, said.at + skip, said.length - skip);
+    action_settle_ticket(world, action->ticket, ok, text_string(&proof));
+    text_release(&proof);
+}
+
+void actions_done(struct world *world, const struct control *done)
+{
+    struct action *action = action_find(world, done->id);
+    if (action && action->kind == DO_CLOCK)
+        clocks_read(world, action, done->text);
+    else if (action && action->kind == DO_COMMAND)
+        on_told(world, action, done->text);
 }
 
 void actions_tick(struct world *world)
@@ -214,6 +258,7 @@ static void on_view(void *context, struct cluster_view *out)
     view_cluster(&world->view, out);
     clocks_view(world, out);
     out->missing[FACILITY_DISK] = "disks of real nodes cannot be troubled";
+    out->missing[FACILITY_TRANSFER] = algorithm_no_transfer(world->config.run->algorithm);
 }
 
 /* The engine stamped it when it happened. */

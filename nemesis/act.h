@@ -14,7 +14,11 @@ enum process_action {
     ACTION_POWER,   /* SIGKILL, and its disk loses what was not synced; undone by a restart */
     ACTION_WIPE,    /* SIGKILL, and its disk is empty; undone by a restart */
     ACTION_SESSION, /* the coordination service forgets its sessions; cannot be undone */
+    ACTION_COMMAND, /* tell it something; nothing is left to undo */
 };
+
+/* What an operator may tell a node. */
+enum operator_command { OPERATOR_RESIGN, OPERATOR_TRANSFER, OPERATOR_FORCE };
 
 /* The clocks of one machine against true time. The wall clock may be stepped either way, on top of
  * a rate at which both run. */
@@ -58,6 +62,8 @@ struct act {
     /* ACTION_CLOCK. A fault's own contribution; what a world is asked for is the sum of all active
      * ones, so undoing is asking for what is left. */
     struct clock_bend clock;
+    enum operator_command command; /* ACTION_COMMAND */
+    uint32_t successor;            /* OPERATOR_TRANSFER: to whom; 0: whoever is best */
 };
 
 /* Whether the process is gone, or stands still, while the act lasts. */

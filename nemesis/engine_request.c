@@ -90,6 +90,7 @@ static void ask_process(struct engine *engine, struct active *active, enum reque
     case REQUEST_RESTART: world->restart(world->context, ticket, node); break;
     case REQUEST_PAUSE: world->pause(world->context, ticket, node); break;
     case REQUEST_RESUME: world->resume(world->context, ticket, node); break;
+    case REQUEST_NOTHING:
     case REQUEST_ACT:
     case REQUEST_UNDO:
     case REQUEST_LINKS:
@@ -109,6 +110,7 @@ static const struct {
     [ACTION_POWER] = {REQUEST_ACT, REQUEST_RESTART},
     [ACTION_WIPE] = {REQUEST_ACT, REQUEST_RESTART},
     [ACTION_SESSION] = {REQUEST_ACT, REQUEST_UNDO},
+    [ACTION_COMMAND] = {REQUEST_ACT, REQUEST_NOTHING},
 };
 
 static void ask(struct engine *engine, struct active *active, enum request_kind kind,
@@ -129,8 +131,9 @@ void do_act(struct engine *engine, struct active *active, node_set nodes)
 
 void undo_act(struct engine *engine, struct active *active, node_set nodes)
 {
-    if (active->injection.act.action != ACTION_NONE)
-        ask(engine, active, requests[active->injection.act.action].undo, nodes);
+    enum request_kind undo = requests[active->injection.act.action].undo;
+    if (undo != REQUEST_NOTHING)
+        ask(engine, active, undo, nodes);
 }
 
 void flap_act(struct engine *engine, struct active *active)
@@ -273,8 +276,11 @@ struct active *request_answered(struct engine *engine, uint32_t at, const struct
     return active;
 }
 
-static const char *const request_names[] = {"kill", "restart", "pause",    "resume",  "act",
-                                            "undo", "links",   "counters", "counters"};
+static const char *const request_names[] = {
+    [REQUEST_KILL] = "kill",     [REQUEST_RESTART] = "restart",   [REQUEST_PAUSE] = "pause",
+    [REQUEST_RESUME] = "resume", [REQUEST_ACT] = "act",           [REQUEST_UNDO] = "undo",
+    [REQUEST_LINKS] = "links",   [REQUEST_BASELINE] = "counters", [REQUEST_COUNTERS] = "counters",
+};
 
 void engine_pending(const struct engine *engine, struct text *out)
 {

@@ -38,6 +38,7 @@ struct active {
 };
 
 enum request_kind {
+    REQUEST_NOTHING,
     REQUEST_KILL,
     REQUEST_RESTART,
     REQUEST_PAUSE,

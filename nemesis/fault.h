@@ -37,7 +37,8 @@ struct fault {
     const char *group;  /* what --faults may name besides the fault: kill, pause, partition, link */
     uint32_t nodes_min; /* smallest cluster it makes sense in */
     enum facility needs; /* of FACILITY_SERVICE: "all" leaves it out, few algorithms have one */
-    bool unsafe;         /* no algorithm can keep its promises: "all" and its group leave it out */
+    bool unsafe; /* no algorithm can keep its promises: "all" leaves it out, and its group where
+                    that has others */
     /* Whom the planner means, drawn evenly (repeat one to favour it); the first is also meant when
      * a schedule does not say "on". */
     const struct target *targets;
@@ -99,7 +100,10 @@ bool fault_takes_any(const struct fault *fault);
     X(service_kill) \
     X(service_pause) \
     X(service_session_drop) \
-    X(degraded_service)
+    X(degraded_service) \
+    X(resign) \
+    X(transfer) \
+    X(force_leader)
 /* clang-format on */
 
 extern const struct fault *const faults[]; /* NULL-terminated */
@@ -110,6 +114,11 @@ const struct fault *fault_find(struct slice name);
 #define FAULTS_MAX 64
 int faults_parse(const char *text, const struct fault *out[FAULTS_MAX], uint32_t *ret_count,
                  struct error *error);
+
+/* Leave out kinds that need what cannot be had, as part of a group or of all; if nothing else was
+ * asked for they stay, to be recorded as skipped. Returns how many are left. */
+uint32_t faults_without(const struct fault *kinds[FAULTS_MAX], uint32_t count,
+                        enum facility facility);
 
 /* What was asked for, as each must come round: a whole group by the group's name, the members of an
  * incomplete group by their own. "kill,pause,partition,loss". Fault events carry both names. */

@@ -31,10 +31,19 @@ static bool holds(const struct fault *const *kinds, uint32_t count, const struct
     return false;
 }
 
+/* By its group's name the safe ones are meant, or all where none is safe. */
+static bool group_means(const struct fault *fault)
+{
+    for (int i = 0; faults[i] && fault->unsafe; i++)
+        if (strcmp(faults[i]->group, fault->group) == 0 && !faults[i]->unsafe)
+            return false;
+    return true;
+}
+
 bool faults_whole_group(const struct fault *const *kinds, uint32_t count, const char *group)
 {
     for (int i = 0; faults[i]; i++)
-        if (strcmp(faults[i]->group, group) == 0 && !faults[i]->unsafe &&
+        if (strcmp(faults[i]->group, group) == 0 && group_means(faults[i]) &&
             !holds(kinds, count, faults[i]))
             return false;
     return true;
@@ -52,7 +61,7 @@ void faults_format(const struct fault *const *kinds, uint32_t count, struct text
 {
     size_t start = out->length;
     for (int i = 0; faults[i]; i++) {
-        bool whole = !faults[i]->unsafe && faults_whole_group(kinds, count, faults[i]->group);
+        bool whole = group_means(faults[i]) && faults_whole_group(kinds, count, faults[i]->group);
         if (!holds(kinds, count, faults[i]) || (whole && !is_first_of_group(i)))
             continue;
         text_add(out, "%s%s", out->length > start ? "," : "",
@@ -81,9 +90,10 @@ static bool mark(struct slice word, bool wanted[FAULTS_MAX])
 {
     bool found = slice_equals(word, "none");
     for (int i = 0; faults[i]; i++) {
-        bool group = slice_equals(word, faults[i]->group) ||
-                     (slice_equals(word, "all") && faults[i]->needs != FACILITY_SERVICE);
-        bool meant = slice_equals(word, faults[i]->name) || (group && !faults[i]->unsafe);
+        bool all =
+            slice_equals(word, "all") && !faults[i]->unsafe && faults[i]->needs != FACILITY_SERVICE;
+        bool group = slice_equals(word, faults[i]->group) && group_means(faults[i]);
+        bool meant = all || group || slice_equals(word, faults[i]->name);
         wanted[i] = wanted[i] || meant;
         found = found || meant;
     }
@@ -114,4 +124,19 @@ int faults_parse(const char *text, const struct fault *out[FAULTS_MAX], uint32_t
             out[count++] = faults[i];
     *ret_count = count;
     return 0;
+}
+
+uint32_t faults_without(const struct fault *kinds[FAULTS_MAX], uint32_t count,
+                        enum facility facility)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++)
+        kept += kinds[i]->needs != facility;
+    if (kept == 0)
+        return count;
+    kept = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (kinds[i]->needs != facility)
+            kinds[kept++] = kinds[i];
+    return kept;
 }

@@ -64,6 +64,16 @@ void parties_format(node_set set, uint32_t nodes, char separator, struct text *o
     }
 }
 
+node_set cluster_candidates(const struct cluster_view *view)
+{
+    return view->running & ~view->paused & nodes_all(view->nodes - view->witnesses);
+}
+
+node_set cluster_leads(const struct cluster_view *view)
+{
+    return view->leader ? node_bit(view->leader) & cluster_candidates(view) : 0;
+}
+
 uint32_t target_nodes_min(enum target_role role)
 {
     return roles[role].nodes_min;

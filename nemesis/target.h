@@ -57,6 +57,7 @@ enum facility {
     FACILITY_CLOCK_RATE,
     FACILITY_DISK,
     FACILITY_SERVICE, /* a coordination service; cluster_view.service says whether there is one */
+    FACILITY_TRANSFER,
     FACILITIES,
 };
 
@@ -75,6 +76,10 @@ struct cluster_view {
     const char *missing[FACILITIES]; /* why the world has none, static; NULL: it has */
     node_set lacking[FACILITIES];    /* nodes that do without one that others have */
 };
+
+/* Nodes that can be told something now: the leader, those that are no witnesses. */
+node_set cluster_leads(const struct cluster_view *view);
+node_set cluster_candidates(const struct cluster_view *view);
 
 enum target_role {
     TARGET_ANY,       /* all nodes: the fault's shape chooses among them */

@@ -181,6 +181,7 @@ struct algorithm {
     const struct option *options; /* or NULL */
     const struct bug *bugs;       /* or NULL */
     uint32_t selftest_nodes;      /* largest cluster that shows its bugs; 0: a few will do */
+    bool hands_on;                /* COMMAND_TRANSFER does something; the others always do */
     /* Traits may depend on options (`quorum=on`); bit per enum trait. */
     uint32_t (*traits)(const struct option_values *options);
     /* Options and knobs that cannot work together: usage error naming the inequality; or NULL. */
@@ -212,6 +213,9 @@ uint64_t algorithm_clock_drift(const struct algorithm *algorithm,
                                const struct option_values *options);
 
 extern const char *const under_names[UNDERS]; /* "crash", ... */
+
+/* Why it does not hand leadership on when told to; NULL: it does. */
+const char *algorithm_no_transfer(const struct algorithm *algorithm);
 
 uint32_t algorithm_kind_count(const struct algorithm *algorithm);
 

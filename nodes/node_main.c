@@ -60,6 +60,28 @@ static void tell_clocks(struct shell *shell)
              reading.own_ns, reading.true_wall_ns, reading.wall_ns);
 }
 
+static void tell_belief(struct shell *shell, const struct belief *belief)
+{
+    static const char *const roles[] = {"follows", "stands", "leads"};
+    text_add(&shell->answer, " %s in term %" PRIu64, roles[belief->role], belief->term);
+}
+
+/* What an operator says, and what must be so before it and after it to count as done. */
+static const char *operate(struct shell *shell, enum command_type type, uint32_t target)
+{
+    struct driver *driver = &((struct node *)shell->state)->driver;
+    const struct belief *belief = &driver->output.belief;
+    if (type != COMMAND_FORCE && belief->role != ROLE_LEADER)
+        return "does not lead";
+    driver_command(driver, type, target);
+    if (type == COMMAND_FORCE && belief->role != ROLE_LEADER)
+        return "did not take the lead";
+    if (type == COMMAND_RESIGN && belief->role == ROLE_LEADER)
+        return "goes on leading";
+    tell_belief(shell, belief);
+    return NULL;
+}
+
 /* "transfer N | resign | force | trace on|off | clocks" */
 static const char *node_command(struct shell *shell, const char *text)
 {
@@ -67,15 +89,15 @@ static const char *node_command(struct shell *shell, const char *text)
     unsigned target = 0;
     char end = '\0';
     if (strcmp(text, "resign") == 0)
-        driver_command(driver, COMMAND_RESIGN, 0);
-    else if (strcmp(text, "force") == 0)
-        driver_command(driver, COMMAND_FORCE, 0);
-    else if (strcmp(text, "trace on") == 0 || strcmp(text, "trace off") == 0)
+        return operate(shell, COMMAND_RESIGN, 0);
+    if (strcmp(text, "force") == 0)
+        return operate(shell, COMMAND_FORCE, 0);
+    if (sscanf(text, "transfer %u%c", &target, &end) == 1 && target <= driver->config.nodes)
+        return operate(shell, COMMAND_TRANSFER, target);
+    if (strcmp(text, "trace on") == 0 || strcmp(text, "trace off") == 0)
         driver->chronicle.trace = strcmp(text, "trace on") == 0;
     else if (strcmp(text, "clocks") == 0)
         tell_clocks(shell);
-    else if (sscanf(text, "transfer %u%c", &target, &end) == 1 && target <= driver->config.nodes)
-        driver_command(driver, COMMAND_TRANSFER, target);
     else
         return "not one of: transfer N, resign, force, trace on, trace off, clocks";
     return NULL;

@@ -42,6 +42,11 @@ uint64_t algorithm_clock_drift(const struct algorithm *algorithm,
     return at < 0 ? 0 : options->at[at];
 }
 
+const char *algorithm_no_transfer(const struct algorithm *algorithm)
+{
+    return algorithm->hands_on ? NULL : "this algorithm cannot hand leadership on";
+}
+
 static int unknown_algorithm(struct slice name, struct error *error)
 {
     struct text known = {0};

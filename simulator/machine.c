@@ -187,10 +187,22 @@ void machine_wake(struct sim_world *world, struct machine *machine, uint32_t gen
         arm(world, machine);
 }
 
+static void take_order(struct sim_world *world, struct machine *machine)
+{
+    struct input input = {.type = INPUT_COMMAND,
+                          .command = {machine->order.type, machine->order.target}};
+    if (!machine->order.waits || !takes_input(machine))
+        return;
+    machine->order.waits = false;
+    machine_step(world, machine, &input);
+    sim_world_commanded(world, machine, machine->life != LIFE_DOWN);
+}
+
 /* The process goes on after the disk, or its pause, held it up. A timer that ran out meanwhile and
  * packets that came in are served in either order, as in a real event loop. */
 static void go_on(struct sim_world *world, struct machine *machine, bool wake_first)
 {
+    take_order(world, machine);
     if (wake_first && takes_input(machine))
         take_wake(world, machine);
     take_parked(world, machine);
@@ -323,16 +335,16 @@ bool machine_resume(struct sim_world *world, struct machine *machine)
     return true;
 }
 
-bool machine_command(struct sim_world *world, struct machine *machine, enum command_type type,
-                     uint32_t target)
+void machine_command(struct sim_world *world, struct machine *machine, const struct order *order)
 {
-    if (!takes_input(machine))
-        return false;
-    struct input input = {.type = INPUT_COMMAND, .command = {type, target}};
-    machine_step(world, machine, &input);
-    if (takes_input(machine))
-        arm(world, machine);
-    return true;
+    if (machine->order.waits)
+        sim_world_commanded(world, machine, false);
+    machine->order = *order;
+    machine->order.waits = machine->life != LIFE_DOWN;
+    if (machine->life == LIFE_DOWN)
+        sim_world_commanded(world, machine, false);
+    else if (takes_input(machine))
+        go_on(world, machine, false);
 }
 
 void machine_counts(struct sim_world *world, struct machine *machine)

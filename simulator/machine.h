@@ -15,6 +15,14 @@ enum life { LIFE_DOWN, LIFE_UP, LIFE_PAUSED };
 
 struct sim_world;
 
+/* What an operator told the node, which may be waiting for its disk. */
+struct order {
+    bool waits;
+    uint64_t ticket;
+    enum command_type type;
+    uint32_t target;
+};
+
 struct machine {
     uint32_t id;          /* node id, 1.. */
     uint8_t life;         /* enum life */
@@ -24,8 +32,9 @@ struct machine {
     uint32_t incarnation; /* 1 at the first start */
     void *state;          /* the elector's */
     struct belief belief;
-    uint64_t wake_ns;    /* the elector's, own clock */
-    uint64_t armed_ns;   /* true time of the timer in the queue; UINT64_MAX: none */
+    uint64_t wake_ns;  /* the elector's, own clock */
+    uint64_t armed_ns; /* true time of the timer in the queue; UINT64_MAX: none */
+    struct order order;
     struct output *held; /* what waits for fsync; NULL: nothing, and inputs are taken */
     struct sim_clock clock;
     int64_t drift_ppm;      /* the clock's own; faults come on top */
@@ -56,8 +65,9 @@ bool machine_power_loss(struct sim_world *world, struct machine *machine, uint64
 bool machine_wipe(struct sim_world *world, struct machine *machine);
 bool machine_pause(struct sim_world *world, struct machine *machine);
 bool machine_resume(struct sim_world *world, struct machine *machine);
-bool machine_command(struct sim_world *world, struct machine *machine, enum command_type type,
-                     uint32_t target);
+
+/* Tell the elector something; sim_world_commanded() hears what came of it. */
+void machine_command(struct sim_world *world, struct machine *machine, const struct order *order);
 
 /* A packet arrives; takes over one reference to it. */
 void machine_deliver(struct sim_world *world, struct machine *machine, uint32_t slot);

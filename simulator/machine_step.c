@@ -52,6 +52,9 @@ void machine_come_down(struct sim_world *world, struct machine *machine)
     machine->belief = (struct belief){0};
     if (machine->held)
         give_back(world, machine);
+    if (machine->order.waits)
+        sim_world_commanded(world, machine, false);
+    machine->order.waits = false;
     machine_disarm(machine);
     drop_parked(world, machine);
 }

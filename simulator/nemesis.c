@@ -24,6 +24,7 @@ static void view(void *context, struct cluster_view *out)
     *out = (struct cluster_view){.nodes = elector->nodes,
                                  .witnesses = elector->witnesses,
                                  .leader = sim_world_leader(world)};
+    out->missing[FACILITY_TRANSFER] = algorithm_no_transfer(world->config->algorithm);
     for (uint32_t i = 0; i < elector->nodes; i++) {
         const struct machine *machine = &world->machines[i];
         if (machine->life != LIFE_DOWN)
@@ -133,6 +134,30 @@ static void drop_session(struct sim_world *world, uint64_t ticket, uint32_t node
     answer(world, ticket, undo || dropped, undo ? "cannot be undone" : proof);
 }
 
+/* What the node makes of it is seen at once, or when its disk lets it go on. */
+void sim_world_commanded(struct sim_world *world, struct machine *machine, bool taken)
+{
+    const struct belief *belief = machine->held ? &machine->held->belief : &machine->belief;
+    static const char *const roles[] = {"follows", "stands", "leads"};
+    char proof[64];
+    enum command_type type = machine->order.type;
+    bool leads = belief->role == ROLE_LEADER;
+    bool good = taken && (type == COMMAND_FORCE ? leads : type != COMMAND_RESIGN || !leads);
+    (void)snprintf(proof, sizeof proof, "%s in term %" PRIu64, roles[belief->role], belief->term);
+    answer(world, machine->order.ticket, good, taken ? proof : "was not running");
+}
+
+static void do_command(struct sim_world *world, uint64_t ticket, uint32_t node,
+                       const struct act *act)
+{
+    static const enum command_type types[] = {[OPERATOR_RESIGN] = COMMAND_RESIGN,
+                                              [OPERATOR_TRANSFER] = COMMAND_TRANSFER,
+                                              [OPERATOR_FORCE] = COMMAND_FORCE};
+    machine_command(
+        world, machine_of(world, node),
+        &(struct order){.ticket = ticket, .type = types[act->command], .target = act->successor});
+}
+
 static void do_act(void *context, uint64_t ticket, uint32_t node, const struct act *act)
 {
     struct sim_world *world = context;
@@ -140,6 +165,7 @@ static void do_act(void *context, uint64_t ticket, uint32_t node, const struct a
     switch (act->action) {
     case ACTION_CLOCK: do_clock(world, ticket, node, &act->clock); break;
     case ACTION_DISK: do_disk(world, ticket, node, act); break;
+    case ACTION_COMMAND: do_command(world, ticket, node, act); break;
     case ACTION_POWER: do_power_loss(world, ticket, node, act); break;
     case ACTION_WIPE:
         done = machine_wipe(world, machine_of(world, node));

@@ -115,6 +115,8 @@ void sim_world_faults_begin(struct sim_world *world);
 void sim_world_nemesis_hear(struct sim_world *world, const struct event *event);
 void sim_world_nemesis_wake(struct sim_world *world, uint32_t generation);
 void sim_world_heal(struct sim_world *world);
+/* The machine's order was carried out, or its process is gone. */
+void sim_world_commanded(struct sim_world *world, struct machine *machine, bool taken);
 struct nemesis_world sim_world_as_nemesis(struct sim_world *world);
 
 /* clients.c */

@@ -262,6 +262,7 @@ const struct algorithm algorithm_raft = {
     .durable = words,
     .options = options,
     .bugs = bugs,
+    .hands_on = true,
     .traits = traits,
     .state_size = state_size,
     .init = init,

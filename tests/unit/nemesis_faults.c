@@ -426,6 +426,30 @@ static void test_drawn_drift_keeps_to_what_is_declared(void **state)
     }
 }
 
+/* ---- operators ---- */
+
+/* Whoever is told to take over can: it runs, stands still for nobody, is no witness, is another. */
+static void test_successors_can_lead(void **state)
+{
+    (void)state;
+    struct cluster_view view = healthy(7, 2);
+    view.witnesses = 2;
+    view.running &= ~node_bit(1);
+    view.paused = node_bit(4);
+    node_set seen = 0;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct injection injection = started("transfer", "successor=random", 0, &view, seed);
+        assert_int_equal(injection.targets, node_bit(2));
+        seen |= node_bit(injection.act.successor);
+        injection_release(&injection);
+        injection = started("force-leader", NULL, 0, &view, seed);
+        assert_int_equal(nodes_count(injection.targets), 1);
+        assert_int_equal(injection.targets & ~(node_bit(3) | node_bit(5)), 0);
+        injection_release(&injection);
+    }
+    assert_int_equal(seen, node_bit(3) | node_bit(5));
+}
+
 /* ---- the registry ---- */
 
 static void test_every_fault_is_complete(void **state)
@@ -502,7 +526,8 @@ static void test_faults_by_name_and_group(void **state)
     parses_to("disk", "power-loss,slow-fsync,disk-full,io-error,disk-stall", "disk");
     parses_to("disk-wipe,kill", "kill,disk-wipe", "kill,disk-wipe");
     parses_to("disk,disk-wipe", NULL, "disk,disk-wipe");
-    parses_to("all", NULL, "kill,pause,partition,link,clock,disk");
+    parses_to("all", NULL, "kill,pause,partition,link,clock,disk,operator");
+    parses_to("override", "force-leader", "override");
     static const char *const refused[] = {"", "kil", "kill,", ",kill", "none,kill", "kill,none"};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         const struct fault *kinds[FAULTS_MAX];
@@ -511,6 +536,24 @@ static void test_faults_by_name_and_group(void **state)
         assert_true(faults_parse(refused[i], kinds, &count, &error) < 0);
         assert_int_equal(error_exit_code(&error), EXIT_USAGE_BAD);
         assert_int_equal(count, 77);
+    }
+}
+
+static void test_what_cannot_be_had_is_left_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *asked, *left;
+    } rows[] = {{"operator,kill", "kill,resign"}, {"transfer", "transfer"}, {"kill", "kill"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct fault *kinds[FAULTS_MAX];
+        uint32_t count;
+        struct error error;
+        struct text left = {0};
+        assert_int_equal(faults_parse(rows[i].asked, kinds, &count, &error), 0);
+        faults_format(kinds, faults_without(kinds, count, FACILITY_TRANSFER), &left);
+        assert_string_equal(text_string(&left), rows[i].left);
+        text_release(&left);
     }
 }
 
@@ -532,9 +575,11 @@ int main(void)
         cmocka_unit_test(test_clocks_are_bent_as_asked),
         cmocka_unit_test(test_clocks_that_cannot_be_bent),
         cmocka_unit_test(test_drawn_drift_keeps_to_what_is_declared),
+        cmocka_unit_test(test_successors_can_lead),
         cmocka_unit_test(test_every_fault_is_complete),
         cmocka_unit_test(test_drawn_parameters_are_within_bounds),
         cmocka_unit_test(test_faults_by_name_and_group),
+        cmocka_unit_test(test_what_cannot_be_had_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

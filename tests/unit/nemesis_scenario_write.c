@@ -51,7 +51,7 @@ static void plan_all(uint64_t seed, const struct history_header *header, struct 
                                    .every_ns = NS_PER_S,
                                    .length_ns = header->duration_ns,
                                    .election_timeout_ns = 300 * NS_PER_MS};
-    assert_int_equal(faults_parse("all,disk-wipe,service,service-session-drop", kinds,
+    assert_int_equal(faults_parse("all,disk-wipe,override,service,service-session-drop", kinds,
                                   &request.kind_count, &error),
                      0);
     plan_random(&request, out);

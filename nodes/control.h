@@ -10,6 +10,7 @@
  *                          clocks (answer: done TRUE OWN TRUE-WALL WALL, ns)
  *       coup-client        start | stop
  *       coup-switch        link lines (nemesis/network/README.md) | counters
+ *       coup-disk          nemesis/disk/disk_command.h
  *   EOF on stdin ends every child; its exit code is 0 then.
  * Times are true monotonic nanoseconds since the run's start, which children get as an argument. */
 #ifndef COUP_NODES_CONTROL_H

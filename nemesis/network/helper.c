@@ -143,6 +143,19 @@ void helper_send(struct helper *helper, const struct control *control)
     text_release(&frame);
 }
 
+bool helper_answer(const char *text, uint64_t *ret_number, const char **ret_rest)
+{
+    bool failed = strncmp(text, "failed ", 7) == 0;
+    *ret_number = 0;
+    *ret_rest = failed ? text + 7 : text;
+    if (failed || strncmp(text, "ok ", 3) != 0)
+        return false;
+    char *end;
+    *ret_number = strtoull(text + 3, &end, 10);
+    *ret_rest = end + strspn(end, " ");
+    return true;
+}
+
 void helper_kill(struct helper *helper)
 {
     if (helper->running)

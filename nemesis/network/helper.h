@@ -1,8 +1,10 @@
-/* One incarnation of coup-switch as a child process in a uv loop: started with the TAPs as
- * inherited descriptors, spoken to in control frames, seen to its end. When and whether to start
- * the next one is the owner's business. */
+/* One incarnation of coup-switch or coup-disk as a child process in a uv loop: started with what it
+ * works on as inherited descriptors, spoken to in control frames, seen to its end. When and whether
+ * to start the next one is the owner's business. */
 #ifndef COUP_NEMESIS_NETWORK_HELPER_H
 #define COUP_NEMESIS_NETWORK_HELPER_H
+
+#include <stdbool.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -33,6 +35,10 @@ int helper_start(const struct helper_config *config, struct uv_loop_s *loop,
 
 /* Never blocks; what cannot be written now is written by the loop, in order. */
 void helper_send(struct helper *helper, const struct control *control);
+
+/* What a done frame says: "ok NUMBER DETAILS", or "failed WHY" and anything else: false. Borrows.
+ */
+bool helper_answer(const char *text, uint64_t *ret_number, const char **ret_rest);
 
 /* It is of no use any more; ended() follows. */
 void helper_kill(struct helper *helper);

@@ -130,27 +130,13 @@ static void switch_counters(struct network *network, uint64_t ticket,
     request(network, ticket, &text);
 }
 
-/* "ok NUMBER DETAILS" or "failed WHY"; false when it is neither. */
-static bool read_answer(const char *text, uint64_t *ret_number, const char **ret_rest)
-{
-    bool failed = strncmp(text, "failed ", 7) == 0;
-    *ret_number = 0;
-    *ret_rest = text + 7;
-    if (failed || strncmp(text, "ok ", 3) != 0)
-        return false;
-    char *end;
-    *ret_number = strtoull(text + 3, &end, 10);
-    *ret_rest = end + strspn(end, " ");
-    return true;
-}
-
 static void on_done(struct network *network, const struct control *control)
 {
     struct text text = {0}, proof = {0};
     const char *rest;
     uint64_t number;
     text_add_bytes(&text, control->text.at, control->text.length);
-    bool ok = read_answer(text_string(&text), &number, &rest);
+    bool ok = helper_answer(text_string(&text), &number, &rest);
     if (network->pending_count && network->pending[0].id == control->id) {
         struct pending first = take_first(network);
         bool counts = strncmp(first.text, "counters", 8) == 0;

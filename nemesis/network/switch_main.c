@@ -8,28 +8,23 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/frame.h"
-#include "base/options.h"
 #include "base/units.h"
+#include "nemesis/network/helper_end.h"
 #include "nemesis/network/switch_command.h"
 #include "nemesis/network/switch_core.h"
 #include "nodes/clock.h"
-#include "nodes/control.h"
 
 #define FRAMES_PER_TURN 32 /* of one TAP, before the others and the controller are looked at */
 #define EVENTS_PER_TURN 64
-#define READ_BYTES 65536u
 
 enum { ENDPOINTS, FIRST_FD, SEED, ORIGIN };
 
@@ -47,10 +42,8 @@ struct shell {
     struct switch_core *core;
     int epoll, timer;
     uint64_t armed_ns; /* the timer's; UINT64_MAX: off */
-    struct frame_reader reader;
-    struct text output;
+    struct helper_end end;
     uint64_t undelivered; /* the kernel refused a frame: its interface is down or gone */
-    bool ended;
 };
 
 static uint32_t endpoints(const struct shell *shell)
@@ -109,21 +102,6 @@ static void keep_time(struct shell *shell)
 
 /* ---- commands ---- */
 
-/* The controller reads what it asked for, so a blocking write cannot hold frames up for long. */
-static bool send_control(struct shell *shell, const struct control *control)
-{
-    text_clear(&shell->output);
-    control_encode(control, &shell->output);
-    for (size_t sent = 0; sent < shell->output.length;) {
-        ssize_t written =
-            write(STDOUT_FILENO, shell->output.at + sent, shell->output.length - sent);
-        if (written < 0 && errno != EINTR)
-            return false;
-        sent += written > 0 ? (size_t)written : 0;
-    }
-    return true;
-}
-
 static uint64_t now(const struct shell *shell)
 {
     return clock_true_ns() - shell->values.at[ORIGIN];
@@ -155,8 +133,9 @@ static void carry_out(struct shell *shell, const struct switch_command *command,
     add_totals(shell, out);
 }
 
-static bool take_command(struct shell *shell, const struct control *control)
+static bool take_command(void *context, const struct control *control)
 {
+    struct shell *shell = context;
     struct switch_command command = {0};
     struct error error;
     struct text text = {0};
@@ -168,44 +147,10 @@ static bool take_command(struct shell *shell, const struct control *control)
         carry_out(shell, &command, &text);
     done.end = now(shell);
     done.text = (struct slice){text_string(&text), text.length};
-    bool sent = send_control(shell, &done);
+    bool sent = helper_end_send(&shell->end, &done);
     switch_command_release(&command);
     text_release(&text);
     return sent;
-}
-
-/* -EBADMSG when the stream is lost. */
-static int take_frames(struct shell *shell, struct error *error)
-{
-    const uint8_t *bytes;
-    size_t length;
-    struct control control;
-    int rc = 0;
-    while (!shell->ended && (rc = frame_reader_next(&shell->reader, &bytes, &length, error)) > 0) {
-        rc = control_decode(bytes, length, &control, error);
-        if (rc == 0 && control.verb != CONTROL_COMMAND)
-            rc = error_set(error, -EBADMSG, "a control frame that is no command");
-        if (rc < 0)
-            break;
-        shell->ended = !take_command(shell, &control); /* a reader that is gone is the end */
-    }
-    return rc;
-}
-
-/* EOF is how a run ends. */
-static int take_input(struct shell *shell, struct error *error)
-{
-    size_t room;
-    uint8_t *at = frame_reader_room(&shell->reader, READ_BYTES, &room);
-    ssize_t length = read(STDIN_FILENO, at, room);
-    if (length < 0 && (errno == EINTR || errno == EAGAIN))
-        return 0;
-    if (length <= 0) {
-        shell->ended = true;
-        return 0;
-    }
-    frame_reader_filled(&shell->reader, (size_t)length);
-    return take_frames(shell, error);
 }
 
 /* ---- start and loop ---- */
@@ -254,15 +199,14 @@ static int open_shell(struct shell *shell, struct error *error)
 static void close_shell(struct shell *shell)
 {
     switch_core_free(shell->core);
-    frame_reader_release(&shell->reader);
-    text_release(&shell->output);
+    helper_end_release(&shell->end);
 }
 
 static int take_event(struct shell *shell, uint32_t tag, struct error *error)
 {
     uint64_t expirations;
     if (tag == TAG_INPUT)
-        return take_input(shell, error);
+        return helper_end_read(&shell->end, error);
     if (tag != TAG_TIMER)
         take_packets(shell, tag);
     else if (read(shell->timer, &expirations, sizeof expirations) > 0)
@@ -273,7 +217,7 @@ static int take_event(struct shell *shell, uint32_t tag, struct error *error)
 static int loop(struct shell *shell, struct error *error)
 {
     struct epoll_event events[EVENTS_PER_TURN];
-    while (!shell->ended) {
+    while (!shell->end.ended) {
         int count = epoll_wait(shell->epoll, events, EVENTS_PER_TURN, -1);
         if (count < 0 && errno != EINTR)
             return error_set(error, -errno, "epoll: %s", strerror(errno));
@@ -296,29 +240,16 @@ static int run(struct shell *shell, struct error *error)
     text_add(&ready, "priority=%s", raise_priority());
     const struct control hello = {.verb = CONTROL_READY,
                                   .text = {text_string(&ready), ready.length}};
-    shell->ended = !send_control(shell, &hello);
+    shell->end.ended = !helper_end_send(&shell->end, &hello);
     text_release(&ready);
     return loop(shell, error);
 }
 
-static int parse_arguments(int argc, char **argv, struct option_values *out, struct error *error)
-{
-    options_defaults(options, out);
-    for (int i = 1; i < argc; i++) {
-        int rc = options_parse(options, "argument", argv[i], out, error);
-        if (rc < 0)
-            return rc;
-    }
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    struct shell shell = {0};
+    struct shell shell = {.end = {.context = &shell, .command = take_command}};
     struct error error;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* EOF on stdin ends us as well */
-    (void)signal(SIGPIPE, SIG_IGN);
-    int rc = parse_arguments(argc, argv, &shell.values, &error);
+    int rc = helper_end_begin(options, argc, argv, &shell.values, &error);
     if (rc == 0)
         rc = run(&shell, &error);
     close_shell(&shell);

@@ -6,19 +6,23 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "controller/fuse_mount.h"
 #include "controller/run_options.h"
 #include "controller/scenario_use.h"
 
-/* "all" is all that can be done to real processes; a disk fault named is tried, and skipped with
- * the reason. What the algorithm cannot do is not drawn for it, unless it alone was asked for. */
+/* "all" is all that can be done to real processes on this machine; a disk fault named is tried, and
+ * skipped with the reason where there are no disks to trouble. What the algorithm cannot do is not
+ * drawn for it, unless it alone was asked for. */
 static int named_faults(const struct command_line *line, struct run_config *config,
                         struct error *error)
 {
+    struct error missing;
+    const char *fix;
     const char *text = command_text(line, "faults");
     int rc = faults_parse(text, config->faults, &config->fault_count, error);
     if (rc < 0)
         return rc;
-    if (strcmp(text, "all") == 0)
+    if (strcmp(text, "all") == 0 && fuse_probe(&missing, &fix) < 0)
         config->fault_count = faults_without(config->faults, config->fault_count, FACILITY_DISK);
     if (algorithm_no_transfer(config->algorithm))
         config->fault_count =

@@ -17,12 +17,12 @@
 
 #include "base/text.h"
 #include "controller/bent_clock.h"
+#include "controller/fuse_mount.h"
 #include "controller/programs.h"
 #include "controller/sandbox.h"
 #include "nemesis/network/netem_probe.h"
 
-/* Run `attempt` in a child that may enter namespaces; it returns 0 or a positive errno. */
-static int in_child(int (*attempt)(void))
+int probe_in_child(int (*attempt)(void))
 {
     pid_t child = fork();
     if (child < 0)
@@ -41,7 +41,7 @@ static int enter_user_namespace(void)
     return geteuid() == 0 || unshare(CLONE_NEWUSER) == 0 ? 0 : errno;
 }
 
-static int enter_namespaces(void)
+int probe_enter_namespaces(void)
 {
     int rc = enter_user_namespace();
     if (rc)
@@ -52,7 +52,7 @@ static int enter_namespaces(void)
 static int create_tap(void)
 {
     struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI};
-    int rc = enter_namespaces();
+    int rc = probe_enter_namespaces();
     if (rc)
         return rc;
     int tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
@@ -69,7 +69,7 @@ static int raise_priority(void)
 
 static int probe_namespaces(struct error *error, const char **ret_fix)
 {
-    int rc = in_child(enter_namespaces);
+    int rc = probe_in_child(probe_enter_namespaces);
     if (rc == 0)
         return 0;
     *ret_fix = sandbox_fix();
@@ -80,7 +80,7 @@ static int probe_namespaces(struct error *error, const char **ret_fix)
 
 static int probe_tun(struct error *error, const char **ret_fix)
 {
-    int rc = in_child(create_tap);
+    int rc = probe_in_child(create_tap);
     if (rc == 0)
         return 0;
     bool present = access("/dev/net/tun", F_OK) == 0;
@@ -101,20 +101,11 @@ static int probe_programs(struct error *error, const char **ret_fix)
 
 static int probe_priority(struct error *error, const char **ret_fix)
 {
-    int rc = in_child(raise_priority);
+    int rc = probe_in_child(raise_priority);
     if (rc == 0)
         return 0;
     *ret_fix = "sudo prlimit --nice=40 --pid $$";
     return error_set(error, -rc, "no process of ours may raise its priority: %s", strerror(rc));
-}
-
-static int probe_fuse(struct error *error, const char **ret_fix)
-{
-    int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-    if (fuse >= 0)
-        return close(fuse);
-    *ret_fix = errno == EACCES ? "sudo chmod 0666 /dev/fuse" : "sudo modprobe fuse";
-    return error_set(error, -errno, "/dev/fuse: %s", strerror(errno));
 }
 
 static int probe_faketime(struct error *error, const char **ret_fix)
@@ -158,7 +149,7 @@ const struct probe probes[] = {
     {"priority", "a switch that is on time on a busy machine", false, probe_priority},
     {"netem", "the netem network, which --network auto prefers", false, netem_probe},
     {"libfaketime", "clock-step, clock-rate, clock-strobe", false, probe_faketime},
-    {"fuse", "disk faults (not used yet)", false, probe_fuse},
+    {"fuse", "disk faults", false, fuse_probe},
     {"cgroup2", "tighter pauses (not used yet)", false, probe_cgroup},
     {.name = NULL},
 };

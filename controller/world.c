@@ -19,6 +19,15 @@ uint64_t world_now(const struct world *world)
     return clock_true_ns() - world->config.origin_ns;
 }
 
+bool world_asks_for(const struct world *world, enum facility facility)
+{
+    const struct schedule *schedule = world->config.schedule;
+    for (uint32_t i = 0; i < schedule->count; i++)
+        if (schedule->faults[i].fault->needs == facility)
+            return true;
+    return false;
+}
+
 const struct view *world_view(const struct world *world)
 {
     return &world->view;
@@ -147,6 +156,8 @@ static bool is_harness_failure(const struct world *world, const struct child *ch
         return true;
     if (end->by == BY_SCHEDULE || end->signal != 0)
         return false;
+    if (end->status == EXIT_HARNESS && disks_explain(world, child))
+        return false;
     return end->status == EXIT_HARNESS || end->status == EXIT_USAGE_BAD ||
            (end->status == 0 && !world->ever_ready[slot_of(world, child)]);
 }
@@ -274,6 +285,8 @@ int world_open(const struct world_config *config, struct world **out, struct err
     if (rc == 0)
         rc = world_build(world, error);
     if (rc == 0)
+        rc = disks_open(world, error);
+    if (rc == 0)
         rc = start_all(world, error);
     if (rc < 0) {
         world_close(world);
@@ -359,6 +372,7 @@ void world_close(struct world *world)
     if (world->network)
         world->backend->close(world->network);
     children_close(world->children);
+    disks_close(world);
     clocks_close(world);
     free(world->actions);
     text_release(&world->programs);

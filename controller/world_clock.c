@@ -15,29 +15,19 @@
 #define STEP_ERROR_NS (5 * NS_PER_MS)
 #define RATE_ERROR_PPM 10000
 
-static bool asks_for(const struct schedule *schedule, enum facility facility)
-{
-    for (uint32_t i = 0; i < schedule->count; i++)
-        if (schedule->faults[i].fault->needs == facility)
-            return true;
-    return false;
-}
-
 /* Where both kinds of clock faults are to come, half of the nodes are made for one, half for the
  * other; the seed says which. */
 static bool is_monotonic(const struct world *world, uint32_t node)
 {
-    if (!asks_for(world->config.schedule, FACILITY_WALL_CLOCK))
+    if (!world_asks_for(world, FACILITY_WALL_CLOCK))
         return true;
-    return asks_for(world->config.schedule, FACILITY_CLOCK_RATE) &&
-           (node + world->config.run->seed) % 2 == 0;
+    return world_asks_for(world, FACILITY_CLOCK_RATE) && (node + world->config.run->seed) % 2 == 0;
 }
 
 void clocks_open(struct world *world)
 {
-    const struct schedule *schedule = world->config.schedule;
     bool wanted =
-        asks_for(schedule, FACILITY_WALL_CLOCK) || asks_for(schedule, FACILITY_CLOCK_RATE);
+        world_asks_for(world, FACILITY_WALL_CLOCK) || world_asks_for(world, FACILITY_CLOCK_RATE);
     if (!wanted || !bent_clock_library())
         return;
     for (uint32_t i = 0; i < world->config.run->elector.nodes; i++) {

@@ -11,7 +11,7 @@
 
 #define WORLD_CHILDREN_MAX (NODES_MAX + CLIENTS_MAX + 1u)
 
-enum action_kind { DO_KILL, DO_RESTART, DO_PAUSE, DO_RESUME, DO_CLOCK, DO_COMMAND };
+enum action_kind { DO_KILL, DO_RESTART, DO_PAUSE, DO_RESUME, DO_CLOCK, DO_COMMAND, DO_DISK };
 
 /* Asked for by the nemesis, not yet seen to be done. */
 struct action {
@@ -21,6 +21,9 @@ struct action {
     uint64_t begin_ns;
     uint64_t again_ns;           /* DO_CLOCK: when to read the clocks anew; 0: an answer is due */
     struct clock_reading before; /* DO_CLOCK: the first reading; zeroed: none yet */
+    struct act disk;             /* DO_DISK: what is asked of the disk once the process is gone */
+    bool asked;                  /* DO_DISK: it is asked */
+    uint64_t touched;            /* for the answer */
 };
 
 struct world {
@@ -39,10 +42,13 @@ struct world {
     uint32_t action_count, action_capacity;
     struct bent_clock clocks[NODES_MAX]; /* by node id - 1 */
     const char *clock_environment[NODES_MAX][BENT_CLOCK_WORDS];
-    bool crashed;         /* some process ended by itself */
-    bool finishing;       /* ends are no crashes any more */
-    bool broken;          /* failed() was told */
-    struct text programs; /* folder of coup-node and the others */
+    struct helper *disks;                 /* coup-disk; NULL: disks are the machine's own */
+    uint64_t failing_until_ns[NODES_MAX]; /* by node id - 1: its disk may make it give up */
+    struct text disks_problem;            /* why they cannot be troubled here; empty: they can */
+    bool crashed;                         /* some process ended by itself */
+    bool finishing;                       /* ends are no crashes any more */
+    bool broken;                          /* failed() was told */
+    struct text programs;                 /* folder of coup-node and the others */
 };
 
 /* Programs, folders, namespaces, network; children are added, none is started. */
@@ -91,6 +97,21 @@ void clocks_read(struct world *world, struct action *action, struct slice said);
 void clocks_tick(struct world *world);
 /* What cannot be done, for the nemesis. */
 void clocks_view(const struct world *world, struct cluster_view *out);
+
+/* world_disk.c: disks that can be troubled, if the schedule asks for it. -errno: they could not be
+ * made although this machine can. */
+int disks_open(struct world *world, struct error *error);
+void disks_close(struct world *world);
+void disks_act(struct world *world, uint64_t ticket, uint32_t node, const struct act *act);
+/* A node's process has ended. */
+void disks_ended(struct world *world, const struct child *child);
+/* Whether a node that says that its machine failed it may blame its disk. */
+bool disks_explain(const struct world *world, const struct child *child);
+/* Why they cannot be troubled here, and what changes it; NULL: they can. */
+const char *disks_missing(const struct world *world);
+
+/* True if the run's schedule has a fault that needs it. */
+bool world_asks_for(const struct world *world, enum facility facility);
 
 /* The network's answer. */
 void actions_network(void *context, uint64_t ticket, const char *failure, uint64_t begin_ns,

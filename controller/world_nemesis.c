@@ -10,8 +10,8 @@
 void action_answer(struct world *world, const struct action *action, bool ok, const char *proof)
 {
     if (world->engine)
-        engine_done(world->engine, action->ticket, ok, action->begin_ns, world_now(world), 0,
-                    slice_of(proof));
+        engine_done(world->engine, action->ticket, ok, action->begin_ns, world_now(world),
+                    action->touched, slice_of(proof));
 }
 
 struct action action_begin(const struct world *world, enum action_kind kind, uint64_t ticket,
@@ -168,6 +168,7 @@ void actions_ended(struct world *world, const struct child *child, const struct 
     action_settle(world, DO_RESTART, child->process, false, text_string(&proof));
     action_settle(world, DO_CLOCK, child->process, true, "set; ended before it was read back");
     action_settle(world, DO_COMMAND, child->process, false, text_string(&proof));
+    disks_ended(world, child);
     text_release(&proof);
 }
 
@@ -199,8 +200,10 @@ static void on_act(void *context, uint64_t ticket, uint32_t node, const struct a
 {
     if (act->action == ACTION_CLOCK)
         clocks_bend(context, ticket, node, &act->clock);
-    else
+    else if (act->action == ACTION_COMMAND)
         on_command(context, ticket, node, act);
+    else
+        disks_act(context, ticket, node, act);
 }
 
 /* "done leads in term 7", or why not. */
@@ -257,7 +260,7 @@ static void on_view(void *context, struct cluster_view *out)
     const struct world *world = context;
     view_cluster(&world->view, out);
     clocks_view(world, out);
-    out->missing[FACILITY_DISK] = "disks of real nodes cannot be troubled";
+    out->missing[FACILITY_DISK] = disks_missing(world);
     out->missing[FACILITY_TRANSFER] = algorithm_no_transfer(world->config.run->algorithm);
 }
 

@@ -1,0 +1,14 @@
+/* A file system of ours over a folder: what the kernel asks of it comes out of a descriptor. */
+#ifndef COUP_CONTROLLER_FUSE_MOUNT_H
+#define COUP_CONTROLLER_FUSE_MOUNT_H
+
+#include "base/error.h"
+
+/* Mount over `folder`, in a mount namespace of ours. Nothing below it answers until the descriptor
+ * is served, and everything fails once it is closed. -errno: nothing is mounted. */
+int fuse_mount(const char *folder, int *ret_connection, struct error *error);
+
+/* Can disk faults be done to real nodes here? As struct probe says. */
+int fuse_probe(struct error *error, const char **ret_fix);
+
+#endif

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Disks of real nodes fail: a node that fsyncs survives it, one that does not is found out by a power
+# loss, and nothing of it shows on the machine.
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "$0")/helpers/shell.bash"
+"$COUP" doctor >"$work/doctor" 2>&1 || { echo "skipped: no sandbox here" && exit 77; }
+cd "$work" || exit 1
+
+kinds='power-loss|slow-fsync|disk-full|io-error|disk-stall'
+
+# Where they cannot fail: the fault named is skipped and says why, all does not mean it.
+mkdir bin
+cp "$(dirname "$COUP")"/coup{,-node,-client,-resource,-switch} bin/
+expect 0 bin/coup doctor
+says '^fuse: coup-disk is not built'
+expect 2 bin/coup run -q -n 3 -t 500ms --faults power-loss --seed 1 -o none
+says '^  power-loss +[0-9]+ +0 +[1-9]'
+expect 0 bin/coup show none/history.coup --f fault
+says 'reason="coup-disk is not built.*scripts/setup.*outcome=skipped'
+run bin/coup run -q -n 3 -t 300ms --faults all --seed 1 -o some
+says '^  kill '
+! grep -qE "^  ($kinds) " "$work/out" || complain "all means disks" "$(<"$work/out")"
+
+if ! grep -q '^fuse *ok' "$work/doctor"; then
+    [ "$failures" = 0 ] || finish
+    echo "skipped: no FUSE here" && grep -A1 '^fuse: ' "$work/doctor"
+    exit 77
+fi
+mounts=$(wc -l </proc/self/mounts)
+
+# Every kind lands, and leaves the promises whole. The state is kept where it always is.
+for attempt in 1 2; do # a busy machine may not run us long enough to tell
+    run "$COUP" run -q -n 5 -t 7s --faults disk --every 500ms --seed 2 -o sound.$attempt
+    [ "$code" = 2 ] || break
+done
+[ "$code" = 0 ] || complain "exit $code of a sound raft" "$(head -20 "$work/out")" "$(<"$work/err")"
+for kind in ${kinds//|/ }; do
+    says "^  $kind +[0-9]+ +[1-9]"
+done
+for node in 1 2 3 4 5; do
+    [ -s "sound.$attempt/state/n$node/node-$node.state" ] || complain "no state of n$node is kept"
+done
+[ "$(wc -l </proc/self/mounts)" = "$mounts" ] || complain "a mount is left"
+
+# Not synced: lost with the power, kept through a kill.
+for seed in 1 2 3; do
+    run "$COUP" run -q -a raft:bug=no-fsync -n 3 -t 6s --faults power-loss --every 300ms --seed "$seed" -o "unsynced.$seed"
+    [ "$code" != 1 ] || break
+done
+[ "$code" = 1 ] || complain "exit $code: a power loss did not find a missing fsync" "$(head -20 "$work/out")"
+says '^  (vote-once|term-monotonic|single-leader-per-term|unique-token) +invalid'
+expect 0 "$COUP" run -q -a raft:bug=no-fsync -n 3 -t 2s --faults kill --every 300ms --seed 1 -o killed
+
+# All means disks too, where they are.
+run "$COUP" run -q -n 3 -t 300ms --faults all --seed 1 -o all
+says "^  ($kinds) "
+finish

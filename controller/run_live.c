@@ -32,8 +32,20 @@ static void add_seconds(struct text *out, uint64_t ns)
     text_add(out, "%" PRIu64 ".%" PRIu64 "s", ns / NS_PER_S, ns % NS_PER_S / (100 * NS_PER_MS));
 }
 
+static void add_active(const struct engine *engine, struct text *out)
+{
+    struct text active = {0};
+    if (engine)
+        engine_active(engine, &active);
+    if (active.length)
+        text_add(out, " | %s", text_string(&active));
+    text_release(&active);
+}
+
+/* The most interesting first: a narrow terminal cuts the end off. */
 static void add_line(const struct live_facts *facts, struct text *out)
 {
+    char writes[COUNT_TEXT_MAX];
     uint64_t term = 0;
     uint32_t leader = view_leader(facts->view, &term);
     add_seconds(out, facts->now_ns);
@@ -42,20 +54,15 @@ static void add_line(const struct live_facts *facts, struct text *out)
         add_seconds(out, facts->end_ns);
     }
     text_add(out, " %s", facts->phase);
-    if (leader)
-        text_add(out, " | n%u leads in term %" PRIu64, leader, term);
-    else
-        text_add(out, " | no leader");
-    text_add(out, " | %" PRIu64 " writes, %" PRIu64 " refused, %" PRIu64 " campaigns",
-             facts->view->writes_accepted, facts->view->writes_rejected, facts->view->elections);
     if (facts->violated)
         text_add(out, " | VIOLATED");
-    struct text active = {0};
-    if (facts->engine)
-        engine_active(facts->engine, &active);
-    if (active.length)
-        text_add(out, " | %s", text_string(&active));
-    text_release(&active);
+    if (leader)
+        text_add(out, " | n%u leads term %" PRIu64, leader, term);
+    else
+        text_add(out, " | no leader");
+    add_active(facts->engine, out);
+    text_add(out, " | %s, %" PRIu64 " refused",
+             count_of(facts->view->writes_accepted, "write", writes), facts->view->writes_rejected);
 }
 
 /* A terminal that does not take it now is not waited for. */

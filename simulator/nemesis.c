@@ -184,7 +184,7 @@ static void do_links(void *context, uint64_t ticket, const struct link_change *c
     struct sim_world *world = context;
     char proof[64];
     for (uint32_t i = 0; i < count; i++)
-        sim_network_change(&world->network, &changes[i]);
+        sim_world_change_link(world, &changes[i]);
     (void)snprintf(proof, sizeof proof, "%" PRIu32 " links changed", count);
     answer(world, ticket, true, proof);
 }

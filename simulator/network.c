@@ -63,12 +63,22 @@ static struct sim_link *link_of(const struct sim_network *network, uint32_t from
     return network->links ? &network->links[(size_t)from * network->endpoints + to] : NULL;
 }
 
-void sim_network_change(struct sim_network *network, const struct link_change *change)
+uint64_t sim_network_change(struct sim_network *network, uint64_t now_ns,
+                            const struct link_change *change)
 {
     struct sim_link *link = link_of(network, change->from, change->to);
     assert(link); /* faults are refused for clusters too large for links */
+    uint64_t before = link->impairment.rate_bits_per_s, rate = change->impairment.rate_bits_per_s;
     link->impairment = change->impairment;
     link->impaired = !impairment_is_clean(&change->impairment);
+    if (rate != before)
+        link->clear_ns = 0;
+    if (before == 0 || rate)
+        return UINT64_MAX;
+    uint64_t latest_ns = now_ns + network->knobs.latency_max_ns;
+    if (link->last_ns > latest_ns)
+        link->last_ns = latest_ns;
+    return latest_ns;
 }
 
 uint64_t sim_network_touched(const struct sim_network *network, const struct link_change *change)
@@ -116,16 +126,19 @@ static bool lost(struct sim_link *link, uint64_t packet)
     return true;
 }
 
-/* A limited link sends one message after the other; returns how long this one takes to leave. */
-static uint64_t serialised(struct sim_link *link, const struct sim_shipment *shipment)
+/* A limited link sends one message after the other: when this one has left, counted from now;
+ * false: the wait would be too long. */
+static bool pass_thin_link(struct sim_link *link, const struct sim_shipment *shipment,
+                           uint64_t *ret_ns)
 {
     uint64_t rate = link->impairment.rate_bits_per_s;
-    if (rate == 0)
-        return 0;
     uint64_t start = link->clear_ns > shipment->now_ns ? link->clear_ns : shipment->now_ns;
-    link->clear_ns = start + (uint64_t)((__uint128_t)shipment->bytes * 8 * NS_PER_S / rate);
     link->touched[CAUSE_RATE]++;
-    return link->clear_ns - shipment->now_ns;
+    if (start - shipment->now_ns > SIM_RATE_QUEUE_NS)
+        return false;
+    link->clear_ns = start + (uint64_t)((__uint128_t)shipment->bytes * 8 * NS_PER_S / rate);
+    *ret_ns = link->clear_ns - shipment->now_ns;
+    return true;
 }
 
 /* What the faults on a link make of a packet; returns the number of copies. */
@@ -133,9 +146,12 @@ static uint32_t impaired(struct sim_link *link, const struct sim_shipment *shipm
                          uint64_t packet, uint64_t *arrival_ns, bool *overtakes)
 {
     const struct impairment *impairment = &link->impairment;
+    uint64_t wait_ns = 0;
     if (lost(link, packet))
         return 0;
-    *arrival_ns += serialised(link, shipment);
+    if (impairment->rate_bits_per_s && !pass_thin_link(link, shipment, &wait_ns))
+        return 0;
+    *arrival_ns += wait_ns;
     *overtakes = happens(packet, DRAW_REORDER, impairment->reorder_ppm);
     link->touched[CAUSE_REORDER] += *overtakes;
     uint64_t extra_ns = *overtakes ? 0 : extra_delay(impairment, packet);

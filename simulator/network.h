@@ -7,6 +7,7 @@
 #ifndef COUP_SIMULATOR_NETWORK_H
 #define COUP_SIMULATOR_NETWORK_H
 
+#include "base/units.h"
 #include "nemesis/link.h"
 
 struct network_knobs {
@@ -19,6 +20,9 @@ struct network_knobs {
  * packets are numbered per sender. 10,000 nodes would need 10^8 counters. Enough for the largest
  * cluster that can be faulted, with all its clients. */
 #define SIM_LINKS_ENDPOINTS_MAX 128u
+
+/* Longest wait for a thin link, as in the real world's switch; then dropped. */
+#define SIM_RATE_QUEUE_NS (500 * NS_PER_MS)
 
 struct sim_link;
 
@@ -36,8 +40,11 @@ void sim_network_init(struct sim_network *network, uint32_t endpoints, uint64_t 
                       const struct network_knobs *knobs);
 void sim_network_release(struct sim_network *network);
 
-/* Effective from now on; messages on their way stay on their way. */
-void sim_network_change(struct sim_network *network, const struct link_change *change);
+/* Effective from now on; messages on their way stay on their way. Only those that a limit of rate
+ * held back do not wait for it longer than it lasts: returns by when all of the link's arrive now,
+ * which the caller sees to; UINT64_MAX: nothing changed for them. */
+uint64_t sim_network_change(struct sim_network *network, uint64_t now_ns,
+                            const struct link_change *change);
 
 /* Messages on change's link that were dropped, delayed or otherwise touched so far by the causes
  * its impairment names. */

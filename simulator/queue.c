@@ -21,12 +21,9 @@ static void grow(struct queue *queue)
     queue->heap = must_grow(queue->heap, queue->capacity, sizeof *queue->heap);
 }
 
-void queue_push(struct queue *queue, uint64_t time_ns, uint32_t target, uint32_t cargo)
+/* Put `entry` where the free place `at` or its ancestors want it. */
+static void rise(struct queue *queue, uint32_t at, struct queued entry)
 {
-    if (queue->count == queue->capacity)
-        grow(queue);
-    struct queued entry = {time_ns, queue->pushed++, target, cargo};
-    uint32_t at = queue->count++;
     while (at > 0) {
         uint32_t parent = (at - 1) / FAN;
         if (!before(&entry, &queue->heap[parent]))
@@ -35,6 +32,27 @@ void queue_push(struct queue *queue, uint64_t time_ns, uint32_t target, uint32_t
         at = parent;
     }
     queue->heap[at] = entry;
+}
+
+void queue_push(struct queue *queue, uint64_t time_ns, uint32_t target, uint32_t cargo)
+{
+    if (queue->count == queue->capacity)
+        grow(queue);
+    rise(queue, queue->count++, (struct queued){time_ns, queue->pushed++, target, cargo});
+}
+
+/* An entry that rises changes places only with some that were looked at before. */
+void queue_hasten(struct queue *queue, uint64_t time_ns,
+                  bool (*which)(const void *context, const struct queued *entry),
+                  const void *context)
+{
+    for (uint32_t at = 0; at < queue->count; at++) {
+        struct queued entry = queue->heap[at];
+        if (entry.time_ns <= time_ns || !which(context, &entry))
+            continue;
+        entry.time_ns = time_ns;
+        rise(queue, at, entry);
+    }
 }
 
 /* The earliest of the up to four children from `first` on. */

@@ -33,6 +33,11 @@ void queue_push(struct queue *queue, uint64_t time_ns, uint32_t target, uint32_t
 /* The earliest, taken out. Legal only while count > 0. */
 struct queued queue_pop(struct queue *queue);
 
+/* What `which` picks happens at `time_ns` if it was due later, in the order of pushing. */
+void queue_hasten(struct queue *queue, uint64_t time_ns,
+                  bool (*which)(const void *context, const struct queued *entry),
+                  const void *context);
+
 /* Its time; UINT64_MAX when empty. */
 static inline uint64_t queue_next_ns(const struct queue *queue)
 {

@@ -126,6 +126,27 @@ void sim_world_ship(struct sim_world *world, uint32_t slot, uint32_t from, uint3
         sim_world_push(world, arrivals_ns[i], HAPPENING_PACKET, to, slot);
 }
 
+struct packets_of_link {
+    const struct sim_world *world;
+    uint32_t from, to;
+};
+
+static bool travels_on(const void *context, const struct queued *entry)
+{
+    const struct packets_of_link *link = context;
+    const struct sim_world *world = link->world;
+    return entry->target == ((uint32_t)HAPPENING_PACKET << 24 | link->to) &&
+           endpoint_of(world, packet_at(&world->packets, entry->cargo)->source) == link->from;
+}
+
+void sim_world_change_link(struct sim_world *world, const struct link_change *change)
+{
+    struct packets_of_link link = {world, change->from, change->to};
+    uint64_t latest_ns = sim_network_change(&world->network, world->now_ns, change);
+    if (latest_ns != UINT64_MAX)
+        queue_hasten(&world->queue, latest_ns, travels_on, &link);
+}
+
 void sim_world_record(struct sim_world *world, struct event *event, uint64_t node_ns)
 {
     event->time_ns = world->now_ns;

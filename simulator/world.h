@@ -98,6 +98,9 @@ static inline void sim_world_push(struct sim_world *world, uint64_t time_ns,
 /* Put one more copy of the packet on the way. */
 void sim_world_ship(struct sim_world *world, uint32_t slot, uint32_t from, uint32_t to);
 
+/* A fault begins or ends on a link. */
+void sim_world_change_link(struct sim_world *world, const struct link_change *change);
+
 /* Record `event` now, as of the process's own clock. */
 void sim_world_record(struct sim_world *world, struct event *event, uint64_t node_ns);
 

@@ -146,14 +146,34 @@ static void cut_blocks_until_it_is_taken_back(void **state)
     set_up(&fixture);
     open_world(&fixture);
     run_for(&fixture, 100 * NS_PER_MS + NS_PER_MS);
-    sim_network_change(&fixture.world.network, &change);
+    sim_world_change_link(&fixture.world, &change);
     run_for(&fixture, 100 * NS_PER_MS);
     assert_int_equal(probe(&fixture, 2)->beats, 10);
     change.impairment = (struct impairment){0};
-    sim_network_change(&fixture.world.network, &change);
+    sim_world_change_link(&fixture.world, &change);
     run_for(&fixture, 100 * NS_PER_MS);
     assert_int_equal(probe(&fixture, 2)->beats, 20);
     assert_int_equal(probe(&fixture, 2)->last_beat, 30);
+    sim_world_release(&fixture.world);
+}
+
+/* Of 10 beats one passes in time, the others when the limit is lifted, in order. */
+static void thin_link_ends_with_its_fault(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct link_change change = {0, 1, {.rate_bits_per_s = 8 * 60 * 20}};
+    set_up(&fixture);
+    open_world(&fixture);
+    run_for(&fixture, 101 * NS_PER_MS);
+    sim_world_change_link(&fixture.world, &change);
+    run_for(&fixture, 100 * NS_PER_MS);
+    assert_int_equal(probe(&fixture, 2)->beats, 11);
+    change.impairment = (struct impairment){0};
+    sim_world_change_link(&fixture.world, &change);
+    run_for(&fixture, 9 * NS_PER_MS);
+    assert_int_equal(probe(&fixture, 2)->beats, 20);
+    assert_int_equal(probe(&fixture, 2)->out_of_order, 0);
     sim_world_release(&fixture.world);
 }
 
@@ -394,6 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_and_timers_work_without_faults),
         cmocka_unit_test(cut_blocks_until_it_is_taken_back),
+        cmocka_unit_test(thin_link_ends_with_its_fault),
         cmocka_unit_test(pause_makes_messages_wait_and_the_clock_leap),
         cmocka_unit_test(kill_loses_what_was_not_durable_and_what_was_sent_meanwhile),
         cmocka_unit_test(kill_of_a_paused_process_drops_what_waited),

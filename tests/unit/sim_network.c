@@ -46,7 +46,7 @@ static struct counts send_under(struct impairment impairment, uint64_t every_ns,
     struct sim_network network;
     sim_network_init(&network, 3, 42, &knobs);
     struct link_change change = {0, 1, impairment};
-    sim_network_change(&network, &change);
+    sim_network_change(&network, 0, &change);
     struct counts counts = send_many(&network, every_ns, 100);
     sim_network_release(&network);
     return counts;
@@ -73,7 +73,7 @@ static void cut_link_lets_nothing_pass_in_its_direction_only(void **state)
         struct sim_network network;
         sim_network_init(&network, 3, 42, &plain);
         struct link_change change = {0, 1, {.cut = !data, .cut_data = data}};
-        sim_network_change(&network, &change);
+        sim_network_change(&network, 0, &change);
         assert_int_equal(send_many(&network, NS_PER_MS, 100).lost, PACKETS);
         assert_int_equal(sim_network_touched(&network, &change), PACKETS);
         assert_int_equal(
@@ -82,7 +82,7 @@ static void cut_link_lets_nothing_pass_in_its_direction_only(void **state)
         uint64_t arrivals[SIM_COPIES_MAX];
         assert_int_equal(sim_network_send(&network, &back, arrivals), 1);
         change.impairment = (struct impairment){0};
-        sim_network_change(&network, &change);
+        sim_network_change(&network, 0, &change);
         assert_int_equal(send_many(&network, NS_PER_MS, 100).once, PACKETS);
         sim_network_release(&network);
     }
@@ -130,8 +130,32 @@ static void limited_rate_queues_what_comes_too_fast(void **state)
     struct counts counts = send_under(slow, 2 * NS_PER_MS, true);
     assert_in_range(counts.longest_ns, NS_PER_MS, NS_PER_MS + MAX_NS);
     counts = send_under(slow, NS_PER_MS / 2, true); /* twice as fast as it can */
-    assert_in_range(counts.longest_ns, PACKETS * NS_PER_MS / 2,
-                    PACKETS * NS_PER_MS / 2 + NS_PER_MS);
+    assert_in_range(counts.longest_ns, SIM_RATE_QUEUE_NS, SIM_RATE_QUEUE_NS + 2 * NS_PER_MS);
+    assert_share(counts.lost, 49); /* the first 1,000 of 10,000 surplus ones still found place */
+}
+
+/* No message waits for a limit that is gone, and order holds. */
+static void lifted_limit_holds_nothing_back(void **state)
+{
+    (void)state;
+    struct network_knobs knobs = plain;
+    knobs.in_order = true;
+    struct sim_network network;
+    sim_network_init(&network, 2, 42, &knobs);
+    struct link_change thin = {0, 1, {.rate_bits_per_s = 8 * 1000}}; /* 100 ms for each message */
+    struct link_change clean = {0, 1, {0}};
+    struct sim_shipment shipment = {0, 1, 100, 0};
+    uint64_t arrivals[SIM_COPIES_MAX];
+    assert_true(sim_network_change(&network, 0, &thin) == UINT64_MAX);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(sim_network_send(&network, &shipment, arrivals), 1);
+    assert_in_range(arrivals[0], 300 * NS_PER_MS, 300 * NS_PER_MS + MAX_NS);
+    assert_int_equal(sim_network_change(&network, NS_PER_MS, &clean), NS_PER_MS + MAX_NS);
+    assert_true(sim_network_change(&network, NS_PER_MS, &clean) == UINT64_MAX);
+    shipment.now_ns = NS_PER_MS;
+    assert_int_equal(sim_network_send(&network, &shipment, arrivals), 1);
+    assert_int_equal(arrivals[0], NS_PER_MS + MAX_NS);
+    sim_network_release(&network);
 }
 
 /* Fates are keyed: what happens on one link does not shift what happens on another. */
@@ -186,6 +210,7 @@ int main(void)
         cmocka_unit_test(delay_and_jitter_stay_within_their_bounds),
         cmocka_unit_test(order_is_kept_unless_reordered),
         cmocka_unit_test(limited_rate_queues_what_comes_too_fast),
+        cmocka_unit_test(lifted_limit_holds_nothing_back),
         cmocka_unit_test(links_draw_independently),
         cmocka_unit_test(seeds_give_different_fates),
         cmocka_unit_test(large_clusters_have_no_matrix),

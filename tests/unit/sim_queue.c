@@ -58,6 +58,32 @@ static void keeps_every_entry_exactly_once(void **state)
     queue_release(&queue);
 }
 
+static bool has_target(const void *context, const struct queued *entry)
+{
+    return entry->target == *(const uint32_t *)context;
+}
+
+/* What is hastened comes in the order of pushing, the rest when it was due. */
+static void hastens_only_what_is_picked_and_late(void **state)
+{
+    (void)state;
+    struct queue queue = {0};
+    const uint32_t picked = 1;
+    for (uint32_t i = 0; i < 1000; i++)
+        queue_push(&queue, 1000 - i, i % 2, i);
+    queue_hasten(&queue, 300, has_target, &picked);
+    struct queued last = queue_pop(&queue);
+    for (uint32_t i = 1; i < 1000; i++) {
+        struct queued next = queue_pop(&queue);
+        uint32_t due = 1000 - next.cargo;
+        assert_true(last.time_ns < next.time_ns ||
+                    (last.time_ns == next.time_ns && last.sequence < next.sequence));
+        assert_int_equal(next.time_ns, next.target == picked && due > 300 ? 300 : due);
+        last = next;
+    }
+    queue_release(&queue);
+}
+
 static void empty_queue_is_due_never(void **state)
 {
     (void)state;
@@ -74,6 +100,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pops_in_order_of_time_then_pushing),
         cmocka_unit_test(keeps_every_entry_exactly_once),
+        cmocka_unit_test(hastens_only_what_is_picked_and_late),
         cmocka_unit_test(empty_queue_is_due_never),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

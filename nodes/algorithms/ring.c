@@ -84,6 +84,14 @@ static void rest(struct ring *ring, uint64_t now_ns, const char *reason, struct 
     ring->deadline_ns = now_ns + peer_timeout(&ring->peer);
 }
 
+/* What has gone `hops` of its way round may have to skip every member that is left. */
+static void await_round(struct ring *ring, uint32_t hops)
+{
+    const struct elector_config *config = &ring->peer.config;
+    if (hops < config->nodes)
+        ring->deadline_ns += config->options.at[OPTION_ANSWER] * (config->nodes - hops);
+}
+
 static bool listed(const uint32_t *ids, uint32_t count, uint32_t id)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -154,20 +162,27 @@ static void lead(struct ring *ring, uint64_t epoch, uint64_t now_ns, struct outp
     send_heartbeats(ring, now_ns, output);
 }
 
+/* quorum=on: too few to elect anybody. */
+static bool lacks_majority(const struct ring *ring, uint32_t count)
+{
+    return quorum(ring) && count < elector_majority(&ring->peer.config) &&
+           !broken(ring, NO_MAJORITY);
+}
+
 /* quorum=on: the announcement came round with these votes. */
 static void count_votes(struct ring *ring, uint64_t epoch, const uint32_t *ids, uint32_t count,
                         uint64_t now_ns, struct output *output)
 {
     uint32_t self = ring->peer.config.id;
-    bool enough = count >= elector_majority(&ring->peer.config) || broken(ring, NO_MAJORITY);
-    if (!enough || epoch <= ring->before || epoch != peer_term(&ring->peer) ||
+    if (lacks_majority(ring, count) || epoch <= ring->before || epoch != peer_term(&ring->peer) ||
         peer_vote(&ring->peer) != self || ring->phase == LEADING)
         return;
     peer_heard_from(&ring->peer, ids, count, now_ns);
     lead(ring, epoch, now_ns, output);
 }
 
-/* The token came round: announce the highest electable id it collected. */
+/* The token came round: announce the highest electable id it collected. An epoch that nobody can
+ * win would only set its few members against the leader of the others. */
 static void announce(struct ring *ring, const struct message *token, uint64_t now_ns,
                      struct output *output)
 {
@@ -178,12 +193,15 @@ static void announce(struct ring *ring, const struct message *token, uint64_t no
     peer_saw(&ring->peer, token->argument[ARGUMENT_EPOCH]);
     if (leader == 0)
         return;
+    rest(ring, now_ns, "an election", output);
+    if (lacks_majority(ring, token->id_count))
+        return;
+    await_round(ring, 0);
     uint64_t next =
         ring->peer.highest_seen + (broken(ring, REUSE_EPOCH) && ring->peer.highest_seen ? 0 : 1);
     struct message message = {.kind = COORDINATOR, .term = next, .argument = {leader}};
     uint32_t self = ring->peer.config.id;
     bool join = true;
-    rest(ring, now_ns, "an election", output);
     if (quorum(ring)) {
         join = grant(ring, next, leader, output);
     } else {
@@ -203,8 +221,7 @@ static void stand(struct ring *ring, uint64_t now_ns, struct output *output)
     rest(ring, now_ns, "a new election", output);
     ring->phase = STANDING;
     ring->starter = config->id;
-    /* A full round may have to skip every other member. */
-    ring->deadline_ns += config->options.at[OPTION_ANSWER] * config->nodes;
+    await_round(ring, 0);
     output_note(output, (struct note){.f = F_CAMPAIGN});
     struct message token = {.kind = ELECTION,
                             .term = peer_term(&ring->peer),
@@ -228,9 +245,10 @@ static void on_election(struct ring *ring, const struct message *message, uint64
         announce(ring, message, now_ns, output);
         return;
     }
-    if (message->id_count >= config->nodes || (ring->starter > starter && ring->phase == STANDING))
+    if (message->id_count >= config->nodes || ring->starter > starter)
         return;
     rest(ring, now_ns, "an election", output);
+    await_round(ring, message->id_count);
     ring->starter = starter;
     struct message token = *message;
     token.argument[ARGUMENT_EPOCH] = ring->peer.highest_seen;
@@ -272,6 +290,7 @@ static void on_coordinator(struct ring *ring, const struct message *message, uin
         return;
     bool join = true;
     rest(ring, now_ns, "an announcement", output);
+    await_round(ring, (uint32_t)message->argument[ARGUMENT_HOPS]);
     ring->starter = 0;
     if (quorum(ring)) {
         join = grant(ring, message->term, leader, output);

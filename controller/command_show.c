@@ -2,6 +2,7 @@
 #include "controller/command.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -85,17 +86,35 @@ static bool filter_passes(const struct filter *filter, const struct event *event
            (filter->fs == 0 || (filter->fs >> event->f & 1));
 }
 
+/* A process that the run never had is a slip of the pen, not an empty answer. */
+static int check_processes(const struct filter *filter, const struct history_header *header,
+                           struct error *error)
+{
+    for (uint32_t i = 0; i < filter->process_count; i++) {
+        char name[PROCESS_NAME_MAX];
+        uint32_t process = filter->processes[i];
+        if (process_kind(process) == PROCESS_NODE && process_index(process) > header->nodes)
+            return error_usage(error, "--process: no %s in this run (its nodes are n1 to n%u)",
+                               process_name(process, name), header->nodes);
+        if (process_kind(process) == PROCESS_CLIENT && process_index(process) > header->clients)
+            return error_usage(error, "--process: no %s in this run (it has %u clients)",
+                               process_name(process, name), header->clients);
+    }
+    return 0;
+}
+
 /* 0, 1 when nobody reads any more, or -errno. */
 static int show_events(struct history_reader *reader, const struct filter *filter,
                        struct error *error)
 {
     struct event event;
     struct text out = {0};
-    bool colour = output_colour();
-    int rc = 0;
+    bool colour = output_colour(), any = false;
+    int rc = check_processes(filter, history_header(reader), error);
     while (rc == 0 && history_next(reader, &event) == 1) {
         if (!filter_passes(filter, &event))
             continue;
+        any = true;
         event_to_text(&event, colour, &out);
         text_add(&out, "\n");
         if (out.length < WRITE_AT_BYTES)
@@ -105,6 +124,8 @@ static int show_events(struct history_reader *reader, const struct filter *filte
     }
     if (rc == 0)
         rc = output_text(&out, error);
+    if (rc == 0 && !any)
+        (void)fprintf(stderr, "coup show: no event matches\n");
     text_release(&out);
     return rc;
 }
@@ -139,7 +160,7 @@ static int show_scenario(struct history_reader *reader, struct error *error)
 
 static int show_run(const struct command_line *line, struct error *error)
 {
-    struct filter filter;
+    struct filter filter = {0};
     struct history_reader *reader;
     bool scenario = command_given(line, "scenario");
     int rc = scenario ? refuse_filters(line, error) : filter_make(line, &filter, error);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 
 #define GAP 2u
+#define OWN_LINE_INDENT 4u
 #define LAST_COLUMN_MIN 20u
 
 static uint32_t columns_count(const struct grid_column *columns)
@@ -69,9 +70,14 @@ static uint32_t measure(const struct grid *grid, size_t *widths)
     return shown;
 }
 
+/* Where the other columns leave too little room it has a line of its own. */
 static void add_last(struct text *out, const char *words, size_t at, unsigned columns)
 {
-    size_t room = columns > at + LAST_COLUMN_MIN ? columns - at : (size_t)-1;
+    if (columns > 2 * OWN_LINE_INDENT && columns <= at + LAST_COLUMN_MIN) {
+        at = OWN_LINE_INDENT;
+        text_add(out, "\n%*s", (int)at, "");
+    }
+    size_t room = columns > at ? columns - at : (size_t)-1;
     while (strlen(words) > room) {
         size_t cut = room;
         while (cut > 0 && words[cut] != ' ')

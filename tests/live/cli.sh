@@ -63,6 +63,9 @@ expect 0 "$COUP" show "$stale"
 [ "$(wc -l <"$work/out")" = 10 ] || complain "show has $(wc -l <"$work/out") lines, not 10"
 expect 0 "$COUP" show "$stale" --f lead
 [ "$(wc -l <"$work/out")" = 2 ] || complain "show --f lead"
+refuse 64 'no n9 in this run \(its nodes are n1 to n3\)' "$COUP" show "$stale" -p n9
+expect 0 "$COUP" show "$stale" --from 1000s
+grep -q "no event matches" "$work/err" || complain "show of nothing says nothing"
 expect 0 "$COUP" show "$stale" -p resource,n2 --from 100ms --to 111ms
 [ "$(wc -l <"$work/out")" = 3 ] || complain "show by process and time"
 expect 2 "$COUP" show "$work/torn.jsonl"

@@ -249,9 +249,24 @@ static void test_noise(void **unused)
     }
 }
 
+static void test_every_check_is_complete(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; checks[i]; i++) {
+        const struct check *check = checks[i];
+        assert_ptr_equal(check_find(slice_of(check->name)), check);
+        assert_true(check->summary && check->summary[0]);
+        if (!check->judges)
+            fail_msg("%s does not say what it judges", check->name);
+        assert_true(check->events && check->state_bytes && check->begin && check->step &&
+                    check->end);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_check_is_complete),
         cmocka_unit_test(test_first_violation_is_described),
         cmocka_unit_test(test_invalid_covers_unknown),
         cmocka_unit_test(test_long_reasons_are_cut),

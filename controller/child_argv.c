@@ -12,6 +12,7 @@ const char *child_program(uint32_t process)
         [PROCESS_NODE] = "coup-node",
         [PROCESS_RESOURCE] = "coup-resource",
         [PROCESS_CLIENT] = "coup-client",
+        [PROCESS_COORDINATOR] = "coup-coordinator",
     };
     const char *program = programs[process_kind(process)];
     assert(program);
@@ -113,6 +114,7 @@ void child_argv_build(const struct child_argv_request *request, struct child_arg
     switch (process_kind(request->process)) {
     case PROCESS_NODE: add_node(out, request); break;
     case PROCESS_RESOURCE: add_resource(out, request); break;
+    case PROCESS_COORDINATOR: add_text(out, "state", request->state); break;
     default: add_client(out, request); break;
     }
 }

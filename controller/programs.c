@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const program_names[] = {"coup-node", "coup-resource", "coup-client", "coup-switch",
-                                     NULL};
+const char *const program_names[] = {"coup-node",        "coup-resource", "coup-client",
+                                     "coup-coordinator", "coup-switch",   NULL};
 
 int programs_folder(struct text *out, struct error *error)
 {

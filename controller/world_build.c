@@ -68,6 +68,12 @@ static int add_kind(struct world *world, enum process_kind kind, uint32_t count,
     return rc;
 }
 
+static bool has_service(const struct world *world)
+{
+    const struct run_config *run = world->config.run;
+    return algorithm_has_service(run->algorithm->traits(&run->elector.options));
+}
+
 static int add_processes(struct world *world, struct error *error)
 {
     const struct run_config *run = world->config.run;
@@ -75,6 +81,8 @@ static int add_processes(struct world *world, struct error *error)
     if (home < 0)
         return error_set(error, -errno, "open /proc/self/ns/net: %s", strerror(errno));
     int rc = add_kind(world, PROCESS_NODE, run->elector.nodes, home, error);
+    if (rc == 0 && has_service(world)) /* where the nemesis looks for it */
+        rc = add_process(world, PROCESS_NUMBER(PROCESS_COORDINATOR, 0), home, error);
     if (rc == 0)
         rc = add_process(world, PROCESS_NUMBER(PROCESS_RESOURCE, 0), home, error);
     if (rc == 0)

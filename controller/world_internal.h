@@ -9,7 +9,7 @@
 #include "nemesis/network/backend.h"
 #include "nodes/clock.h"
 
-#define WORLD_CHILDREN_MAX (NODES_MAX + CLIENTS_MAX + 1u)
+#define WORLD_CHILDREN_MAX (NODES_MAX + CLIENTS_MAX + 2u)
 
 enum action_kind { DO_KILL, DO_RESTART, DO_PAUSE, DO_RESUME, DO_CLOCK, DO_COMMAND, DO_DISK };
 
@@ -28,7 +28,7 @@ struct action {
 
 struct world {
     struct world_config config;
-    struct children *children;               /* nodes first: slot id - 1 */
+    struct children *children; /* slot id - 1: nodes, the coordinator if there is one, others */
     uint64_t restart_ns[WORLD_CHILDREN_MAX]; /* by slot; 0: no restart is due */
     bool ever_ready[WORLD_CHILDREN_MAX];
     const char *client_words; /* last told to clients; who comes back is told again */

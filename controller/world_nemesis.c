@@ -69,6 +69,12 @@ void action_settle(struct world *world, enum action_kind kind, uint32_t node, bo
     }
 }
 
+/* The id by which the nemesis speaks of a process. */
+static uint32_t party_of(const struct world *world, const struct child *child)
+{
+    return (uint32_t)(child - children_at(world->children, 0)) + 1;
+}
+
 static struct child *node_of(struct world *world, uint32_t node)
 {
     return children_at(world->children, node - 1);
@@ -131,7 +137,7 @@ void actions_ready(struct world *world, const struct child *child)
 {
     struct text proof = {0};
     text_add(&proof, "pid %d ready", (int)child->pid);
-    action_settle(world, DO_RESTART, child->process, true, text_string(&proof));
+    action_settle(world, DO_RESTART, party_of(world, child), true, text_string(&proof));
     text_release(&proof);
 }
 
@@ -139,10 +145,11 @@ void actions_stopped(struct world *world, struct child *child)
 {
     struct text proof = {0};
     text_add(&proof, "pid %d stopped", (int)child->pid);
-    if (is_waiting(world, DO_RESUME, child->process))
+    if (is_waiting(world, DO_RESUME, party_of(world, child)))
         (void)child_resume(child);
-    action_settle(world, DO_PAUSE, child->process, true, text_string(&proof));
-    action_settle(world, DO_CLOCK, child->process, true, "set; stopped before it was read back");
+    action_settle(world, DO_PAUSE, party_of(world, child), true, text_string(&proof));
+    action_settle(world, DO_CLOCK, party_of(world, child), true,
+                  "set; stopped before it was read back");
     text_release(&proof);
 }
 
@@ -150,8 +157,8 @@ void actions_resumed(struct world *world, const struct child *child)
 {
     struct text proof = {0};
     text_add(&proof, "pid %d continued", (int)child->pid);
-    action_settle(world, DO_PAUSE, child->process, false, "continued before it stopped");
-    action_settle(world, DO_RESUME, child->process, true, text_string(&proof));
+    action_settle(world, DO_PAUSE, party_of(world, child), false, "continued before it stopped");
+    action_settle(world, DO_RESUME, party_of(world, child), true, text_string(&proof));
     text_release(&proof);
 }
 
@@ -162,22 +169,24 @@ void actions_ended(struct world *world, const struct child *child, const struct 
         text_add(&proof, "ended by signal %d", end->signal);
     else
         text_add(&proof, "ended with status %d", end->status);
-    action_settle(world, DO_KILL, child->process, end->by == BY_SCHEDULE, text_string(&proof));
-    action_settle(world, DO_PAUSE, child->process, false, text_string(&proof));
-    action_settle(world, DO_RESUME, child->process, true, text_string(&proof));
-    action_settle(world, DO_RESTART, child->process, false, text_string(&proof));
-    action_settle(world, DO_CLOCK, child->process, true, "set; ended before it was read back");
-    action_settle(world, DO_COMMAND, child->process, false, text_string(&proof));
+    action_settle(world, DO_KILL, party_of(world, child), end->by == BY_SCHEDULE,
+                  text_string(&proof));
+    action_settle(world, DO_PAUSE, party_of(world, child), false, text_string(&proof));
+    action_settle(world, DO_RESUME, party_of(world, child), true, text_string(&proof));
+    action_settle(world, DO_RESTART, party_of(world, child), false, text_string(&proof));
+    action_settle(world, DO_CLOCK, party_of(world, child), true,
+                  "set; ended before it was read back");
+    action_settle(world, DO_COMMAND, party_of(world, child), false, text_string(&proof));
     disks_ended(world, child);
     text_release(&proof);
 }
 
-static void tell(struct world *world, struct action action, const char *words)
+/* The answer to these words is the action's. */
+static void tell(struct world *world, struct action action, struct child *child, const char *words)
 {
     action_wait(world, action);
-    child_send(
-        node_of(world, action.node),
-        &(struct control){.verb = CONTROL_COMMAND, .id = action.ticket, .text = slice_of(words)});
+    child_send(child, &(struct control){
+                          .verb = CONTROL_COMMAND, .id = action.ticket, .text = slice_of(words)});
 }
 
 static void on_command(struct world *world, uint64_t ticket, uint32_t node, const struct act *act)
@@ -190,9 +199,31 @@ static void on_command(struct world *world, uint64_t ticket, uint32_t node, cons
     if (act->command == OPERATOR_TRANSFER)
         text_add(&line, " %" PRIu32, act->successor);
     if (node_of(world, node)->ready)
-        tell(world, action, text_string(&line));
+        tell(world, action, node_of(world, node), text_string(&line));
     else
         action_answer(world, &action, false, "not running");
+    text_release(&line);
+}
+
+/* The coordinator comes behind the nodes; NULL: there is none. */
+static struct child *coordinator_of(const struct world *world)
+{
+    struct child *child = children_at(world->children, world->config.run->elector.nodes);
+    return process_kind(child->process) == PROCESS_COORDINATOR ? child : NULL;
+}
+
+static void drop_sessions(struct world *world, uint64_t ticket, uint32_t node, bool undo)
+{
+    struct action action = action_begin(world, DO_COMMAND, ticket, node);
+    struct child *coordinator = coordinator_of(world);
+    struct text line = {0};
+    text_add(&line, "drop %" PRIu32, node);
+    if (undo)
+        action_answer(world, &action, true, "cannot be undone");
+    else if (coordinator && coordinator->ready && !coordinator->stopped)
+        tell(world, action, coordinator, text_string(&line));
+    else
+        action_answer(world, &action, false, "the service is not running");
     text_release(&line);
 }
 
@@ -200,6 +231,8 @@ static void on_act(void *context, uint64_t ticket, uint32_t node, const struct a
 {
     if (act->action == ACTION_CLOCK)
         clocks_bend(context, ticket, node, &act->clock);
+    else if (act->action == ACTION_SESSION)
+        drop_sessions(context, ticket, node, act->undo);
     else if (act->action == ACTION_COMMAND)
         on_command(context, ticket, node, act);
     else
@@ -255,11 +288,22 @@ void actions_network(void *context, uint64_t ticket, const char *failure, uint64
         engine_done(world->engine, ticket, !failure, begin_ns, end_ns, touched, slice_of(text));
 }
 
+static void view_service(const struct world *world, struct cluster_view *out)
+{
+    const struct child *coordinator = coordinator_of(world);
+    if (!coordinator)
+        return;
+    out->service = party_of(world, coordinator);
+    out->service_running = coordinator->pid != 0;
+    out->service_paused = coordinator->stopped;
+}
+
 static void on_view(void *context, struct cluster_view *out)
 {
     const struct world *world = context;
     view_cluster(&world->view, out);
     clocks_view(world, out);
+    view_service(world, out);
     out->missing[FACILITY_DISK] = disks_missing(world);
     out->missing[FACILITY_TRANSFER] = algorithm_no_transfer(world->config.run->algorithm);
 }

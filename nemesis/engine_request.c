@@ -221,7 +221,9 @@ static void on_process(struct engine *engine, const struct request *request,
         on_disk(active, request, answer);
     if (active->stage == STAGE_ACTIVE && answer->ok) /* one turn of many */
         return;
-    active_detail(active, "n%u %.*s", request->node, (int)answer->proof.length, answer->proof.at);
+    char name[PROCESS_NAME_MAX];
+    active_detail(active, "%s %.*s", party_name(request->node, engine->nodes, name),
+                  (int)answer->proof.length, answer->proof.at);
     if (active->stage == STAGE_STOPPING && undoes(request->kind))
         active->held &= ~bit;
     if (active->stage != STAGE_STARTING)
@@ -284,12 +286,13 @@ static const char *const request_names[] = {
 
 void engine_pending(const struct engine *engine, struct text *out)
 {
+    char name[PROCESS_NAME_MAX];
     for (uint32_t i = 0; i < engine->request_count; i++) {
         const struct request *request = &engine->requests[i];
         const struct scheduled_fault *scheduled = request->active->scheduled;
         text_add(out, "%s%s", i ? ", " : "", request_names[request->kind]);
         if (request->node)
-            text_add(out, " n%u", request->node);
+            text_add(out, " %s", party_name(request->node, engine->nodes, name));
         text_add(out, " (%s, fault %" PRIu64 ")", scheduled->fault->name, scheduled->id);
     }
 }

@@ -6,6 +6,7 @@ static const uint32_t first_of[PROCESS_KINDS] = {
     [PROCESS_NODE] = 0,
     [PROCESS_CLIENT] = ADDRESS_CLIENTS,
     [PROCESS_RESOURCE] = ADDRESS_RESOURCE,
+    [PROCESS_COORDINATOR] = ADDRESS_COORDINATOR,
 };
 
 uint32_t address_of(uint32_t base, uint32_t process)
@@ -13,6 +14,7 @@ uint32_t address_of(uint32_t base, uint32_t process)
     switch (process_kind(process)) {
     case PROCESS_NODE:
     case PROCESS_CLIENT:
+    case PROCESS_COORDINATOR:
     case PROCESS_RESOURCE: return base + first_of[process_kind(process)] + process_index(process);
     default: return 0;
     }

@@ -12,7 +12,8 @@
 #define ADDRESS_PORT 7000u
 #define ADDRESS_PREFIX_BITS 24u
 #define ADDRESS_RESOURCE 101u /* behind the nodes, 1..NODES_MAX */
-#define ADDRESS_CLIENTS 110u  /* client k is at 110 + k */
+#define ADDRESS_COORDINATOR 102u
+#define ADDRESS_CLIENTS 110u /* client k is at 110 + k */
 
 /* 0 for a process that has no address (nemesis, controller, switch). */
 uint32_t address_of(uint32_t base, uint32_t process);

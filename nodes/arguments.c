@@ -7,7 +7,12 @@
 #include "nodes/address.h"
 
 enum kind { COUNT, HEX, ADDRESS, TEXT, MODE, SWITCH };
-enum { N = 1 << PROGRAM_NODE, R = 1 << PROGRAM_RESOURCE, C = 1 << PROGRAM_CLIENT };
+enum {
+    N = 1 << PROGRAM_NODE,
+    R = 1 << PROGRAM_RESOURCE,
+    C = 1 << PROGRAM_CLIENT,
+    S = 1 << PROGRAM_COORDINATOR,
+};
 
 struct argument {
     const char *name;

@@ -9,7 +9,7 @@
 
 struct node {
     struct driver driver;
-    uint32_t peers[NODES_MAX + 1 + CLIENTS_MAX];
+    uint32_t peers[NODES_MAX + 2 + CLIENTS_MAX];
 };
 
 static void add_peers(struct node *node, const struct arguments *arguments,
@@ -17,8 +17,10 @@ static void add_peers(struct node *node, const struct arguments *arguments,
 {
     config->peers = node->peers;
     for (uint32_t id = 1; id <= arguments->nodes; id++)
-        if (id != arguments->id)
+        if (id != arguments->id && !config->service)
             node->peers[config->peer_count++] = PROCESS_NUMBER(PROCESS_NODE, id);
+    if (config->service)
+        node->peers[config->peer_count++] = PROCESS_NUMBER(PROCESS_COORDINATOR, 0);
     node->peers[config->peer_count++] = PROCESS_NUMBER(PROCESS_RESOURCE, 0);
     for (uint32_t id = 1; id <= arguments->clients; id++)
         node->peers[config->peer_count++] = PROCESS_NUMBER(PROCESS_CLIENT, id);
@@ -32,6 +34,8 @@ static int node_open(struct shell *shell, struct mesh_config *config, struct err
         return rc;
     config->self = PROCESS_NUMBER(PROCESS_NODE, shell->arguments.id);
     config->kinds = algorithm_kind_count(node->driver.algorithm);
+    config->service =
+        algorithm_has_service(node->driver.algorithm->traits(&node->driver.config.options));
     add_peers(node, &shell->arguments, config);
     return 0;
 }

@@ -164,6 +164,14 @@ static int vet(const struct sim_config *config, struct error *error)
     return config->algorithm->validate ? config->algorithm->validate(&config->elector, error) : 0;
 }
 
+/* What faults may do to clocks that already drift by themselves. 0: any, nothing is declared. */
+static uint64_t drift_left(const struct sim_config *config)
+{
+    uint64_t declared = algorithm_clock_drift(config->algorithm, &config->elector.options);
+    uint64_t taken = config->physics.drift;
+    return declared > taken + 1 ? declared - taken : declared > 0;
+}
+
 static void draw_schedule(const struct sim_config *config, struct schedule *out)
 {
     struct plan_request request = {
@@ -174,7 +182,7 @@ static void draw_schedule(const struct sim_config *config, struct schedule *out)
         .every_ns = config->fault_every_ns,
         .length_ns = config->duration_ns,
         .election_timeout_ns = config->elector.knobs.election_timeout_max,
-        .clock_drift_ppm = algorithm_clock_drift(config->algorithm, &config->elector.options),
+        .clock_drift_ppm = drift_left(config),
     };
     if (config->kind_count)
         plan_random(&request, out);

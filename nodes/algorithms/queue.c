@@ -50,6 +50,7 @@ enum stage {
     CHECKING, /* `asked` looks who is before it */
     WAITING,  /* behind `ahead`; a witness behind nobody */
     HOLDING,
+    LEAVING, /* `asked` takes our record out of the queue */
 };
 
 struct queue {
@@ -102,6 +103,11 @@ static void watch(struct queue *self, uint64_t record, uint64_t now_ns, struct o
 {
     self->ahead = record;
     self->watching = ask(self, ASK_WATCH, record, now_ns, output);
+}
+
+static void leave(struct queue *self, uint64_t now_ns, struct output *output)
+{
+    proceed(self, LEAVING, ASK_RELEASE, self->record, now_ns, output);
 }
 
 /* Ask again for the watch, which may be lost, and who leads, which a watch does not tell. */
@@ -261,6 +267,8 @@ static void on_ok(struct queue *self, const struct answer *answer, uint64_t now_
             on_found(self, answer, now_ns, output);
         else if (self->stage == CHECKING)
             on_checked(self, answer, now_ns, output);
+        else if (self->stage == LEAVING)
+            enter(self, now_ns, output);
     }
 }
 
@@ -298,6 +306,7 @@ static void retry(struct queue *self, uint64_t now_ns, struct output *output)
         break;
     case CHECKING: check(self, now_ns, output); break;
     case WAITING: refresh(self, now_ns, output); break;
+    case LEAVING: leave(self, now_ns, output); break;
     case OUTSIDE:
     case HOLDING: break;
     }
@@ -310,19 +319,19 @@ static void on_wake(struct queue *self, uint64_t now_ns, struct output *output)
         retry(self, now_ns, output);
 }
 
-/* Its session goes on, its record does not: a new one stands at the end of the queue. */
+/* Its session goes on, its record does not: a new one will stand at the end of the queue, but not
+ * before the old one is known to be gone, or the others would wait for it for ever. */
 static void resign(struct queue *self, uint64_t now_ns, struct output *output)
 {
     output->step_reason = "asked to resign";
-    (void)ask(self, ASK_RELEASE, self->record, now_ns, output);
+    leave(self, now_ns, output);
     self->leader = 0;
-    self->record = self->ahead = 0;
-    enter(self, now_ns, output);
 }
 
 static void step(void *state, const struct input *input, struct output *output)
 {
-    static const enum role roles[] = {[CHECKING] = ROLE_CANDIDATE, [HOLDING] = ROLE_LEADER};
+    static const enum role roles[] = {
+        [CHECKING] = ROLE_CANDIDATE, [HOLDING] = ROLE_LEADER, [LEAVING] = ROLE_FOLLOWER};
     struct queue *self = state;
     struct answer answer;
     /* Whatever came may have come late, after a pause. */

@@ -93,8 +93,8 @@ static void test_output_folder(void **state)
  * bench's coup is the one in it. */
 static void install(struct program_bench *bench, const char *name, const char *script)
 {
-    static const char *const names[] = {"coup", "coup-node", "coup-resource", "coup-client",
-                                        "coup-switch"};
+    static const char *const names[] = {"coup",        "coup-node",        "coup-resource",
+                                        "coup-client", "coup-coordinator", "coup-switch"};
     char path[256], from[4200], to[600];
     program_tool("rm", "-rf", in_folder(bench, "programs", path));
     assert_int_equal(mkdir(path, 0777), 0);

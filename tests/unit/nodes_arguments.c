@@ -102,7 +102,7 @@ static void test_no_two_processes_share_an_address(void **state)
     bool used[256] = {false};
     for (uint32_t kind = 0; kind < PROCESS_KINDS; kind++) {
         for (uint32_t index = 0; index <= CLIENTS_MAX; index++) {
-            bool single = kind == PROCESS_RESOURCE;
+            bool single = kind == PROCESS_RESOURCE || kind == PROCESS_COORDINATOR;
             uint32_t last = kind == PROCESS_NODE ? NODES_MAX : CLIENTS_MAX;
             if ((single && index > 0) || (!single && index == 0) || index > last)
                 continue;

@@ -117,20 +117,6 @@ static void lead(struct invitation *self, uint64_t number, uint64_t now_ns, stru
     send_to(self, &self->group, (struct message){.kind = READY, .term = number}, output);
 }
 
-/* Appendix, procedure Recovery: form a group of one's own. */
-static void recover(struct invitation *self, uint64_t now_ns, struct output *output)
-{
-    leave(self, "forms a group of its own", output);
-    clear(self, &self->found);
-    if (witness(self)) {
-        self->phase = MEMBER;
-        self->deadline_ns = now_ns + peer_timeout(&self->peer);
-        return;
-    }
-    output_note(output, (struct note){.f = F_CAMPAIGN});
-    lead(self, next_number(self), now_ns, output);
-}
-
 /* Members that have not answered since the last check are no longer ours. */
 static void drop_silent(struct invitation *self)
 {
@@ -159,6 +145,22 @@ static void check(struct invitation *self, uint64_t now_ns, struct output *outpu
             peer_send(&self->peer, id, query, output);
 }
 
+/* Appendix, procedure Recovery: form a group of one's own, and look for others at once: a larger
+ * number than theirs may be used already when this node is gone again, and they must hear of it. */
+static void recover(struct invitation *self, uint64_t now_ns, struct output *output)
+{
+    leave(self, "forms a group of its own", output);
+    clear(self, &self->found);
+    if (witness(self)) {
+        self->phase = MEMBER;
+        self->deadline_ns = now_ns + peer_timeout(&self->peer);
+        return;
+    }
+    output_note(output, (struct note){.f = F_CAMPAIGN});
+    lead(self, next_number(self), now_ns, output);
+    check(self, now_ns, output);
+}
+
 /* Appendix, procedure Merge: invite the leaders found and our own members to a new group. */
 static void invite(struct invitation *self, uint64_t now_ns, struct output *output)
 {
@@ -180,10 +182,13 @@ static void invite(struct invitation *self, uint64_t now_ns, struct output *outp
     lead(self, self->proposal, now_ns, output);
 }
 
+/* A group of a larger number that answers no more may have left its token behind, which fences ours
+ * off: then the own group gets a new number too. */
 static void answers_in(struct invitation *self, uint64_t now_ns, struct output *output)
 {
+    bool overtaken = self->peer.highest_seen > peer_term(&self->peer);
     self->gathering = false;
-    if (self->others.count > 0 && !self->outranked)
+    if ((self->others.count > 0 || overtaken) && !self->outranked)
         invite(self, now_ns, output);
     else
         self->deadline_ns = now_ns + peer_timeout(&self->peer);

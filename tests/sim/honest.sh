@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Honest algorithms in the runs that once accused them: long rounds of a ring that has to skip,
+# thin links that are healed, a group of one that is gone before it has merged.
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "$0")/../live/helpers/shell.bash"
+LIMIT=120
+
+expect 0 "$COUP" sim -a ring:quorum=on -f all --seeds 1..160 -o "$work/ring"
+expect 0 "$COUP" sim -a invitation -f kill --seeds 880..910 -o "$work/invitation"
+expect 0 "$COUP" sim -a quorum-lease -f all --seeds 4591..4591 -o "$work/lease"
+finish

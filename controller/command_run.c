@@ -22,7 +22,9 @@ static int named_faults(const struct command_line *line, struct run_config *conf
     int rc = faults_parse(text, config->faults, &config->fault_count, error);
     if (rc < 0)
         return rc;
-    if (strcmp(text, "all") == 0 && fuse_probe(&missing, &fix) < 0)
+    bool no_disk =
+        !config->algorithm->durable || (strcmp(text, "all") == 0 && fuse_probe(&missing, &fix) < 0);
+    if (no_disk)
         config->fault_count = faults_without(config->faults, config->fault_count, FACILITY_DISK);
     if (algorithm_no_transfer(config->algorithm))
         config->fault_count =

@@ -91,6 +91,8 @@ static int named_faults(const struct command_line *line, struct sim_config *base
     int rc = faults_parse(command_text(line, "faults"), base->kinds, &base->kind_count, error);
     if (rc == 0 && algorithm_no_transfer(base->algorithm))
         base->kind_count = faults_without(base->kinds, base->kind_count, FACILITY_TRANSFER);
+    if (rc == 0 && !base->algorithm->durable)
+        base->kind_count = faults_without(base->kinds, base->kind_count, FACILITY_DISK);
     return rc;
 }
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "controller/probe.h"
 #include "controller/programs.h"
+#include "controller/sandbox.h"
 
 /* The positive errno, or 0. */
 static int try_mount(const char *folder, int *ret_connection)
@@ -30,21 +30,6 @@ static int try_mount(const char *folder, int *ret_connection)
     return 0;
 }
 
-int fuse_mount(const char *folder, int *ret_connection, struct error *error)
-{
-    int code = try_mount(folder, ret_connection);
-    return code ? error_set(error, -code, "mount /dev/fuse over %s: %s", folder, strerror(code))
-                : 0;
-}
-
-static int mount_somewhere(void)
-{
-    int connection, code = probe_enter_namespaces();
-    if (code == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        code = errno;
-    return code ? code : try_mount("/proc", &connection);
-}
-
 static const char *fix_of(int code)
 {
     switch (code) {
@@ -56,7 +41,19 @@ static const char *fix_of(int code)
     }
 }
 
-int fuse_probe(struct error *error, const char **ret_fix)
+static int refused(int code, struct error *error, const char **ret_fix)
+{
+    *ret_fix = fix_of(code);
+    return error_set(error, -code, "/dev/fuse cannot be mounted: %s", strerror(code));
+}
+
+int fuse_mount(const char *folder, int *ret_connection, struct error *error, const char **ret_fix)
+{
+    int code = try_mount(folder, ret_connection);
+    return code ? refused(code, error, ret_fix) : 0;
+}
+
+int fuse_program(struct error *error, const char **ret_fix)
 {
     struct text folder = {0};
     struct error missing;
@@ -66,11 +63,26 @@ int fuse_probe(struct error *error, const char **ret_fix)
         rc = error_set(error, rc, "coup-disk is not built, for libfuse was not installed");
     }
     text_release(&folder);
+    return rc;
+}
+
+/* Over any folder: it is the sandbox's own. */
+static int mount_inside(void *context, int outside_fd)
+{
+    int connection;
+    (void)context;
+    (void)outside_fd;
+    return try_mount("/proc", &connection);
+}
+
+int fuse_probe(struct error *error, const char **ret_fix)
+{
+    struct sandbox_exit ended;
+    int rc = fuse_program(error, ret_fix);
+    if (rc == 0)
+        rc = sandbox_run(mount_inside, NULL, &ended, error);
     if (rc < 0)
         return rc;
-    int code = probe_in_child(mount_somewhere);
-    if (code == 0)
-        return 0;
-    *ret_fix = fix_of(code);
-    return error_set(error, -code, "/dev/fuse cannot be mounted: %s", strerror(code));
+    int code = ended.signal ? EINTR : ended.status;
+    return code ? refused(code, error, ret_fix) : 0;
 }

@@ -22,7 +22,8 @@
 #include "controller/sandbox.h"
 #include "nemesis/network/netem_probe.h"
 
-int probe_in_child(int (*attempt)(void))
+/* Run `attempt` in a child that may enter namespaces; it returns 0 or a positive errno. */
+static int in_child(int (*attempt)(void))
 {
     pid_t child = fork();
     if (child < 0)
@@ -41,7 +42,7 @@ static int enter_user_namespace(void)
     return geteuid() == 0 || unshare(CLONE_NEWUSER) == 0 ? 0 : errno;
 }
 
-int probe_enter_namespaces(void)
+static int enter_namespaces(void)
 {
     int rc = enter_user_namespace();
     if (rc)
@@ -52,7 +53,7 @@ int probe_enter_namespaces(void)
 static int create_tap(void)
 {
     struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI};
-    int rc = probe_enter_namespaces();
+    int rc = enter_namespaces();
     if (rc)
         return rc;
     int tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
@@ -69,7 +70,7 @@ static int raise_priority(void)
 
 static int probe_namespaces(struct error *error, const char **ret_fix)
 {
-    int rc = probe_in_child(probe_enter_namespaces);
+    int rc = in_child(enter_namespaces);
     if (rc == 0)
         return 0;
     *ret_fix = sandbox_fix();
@@ -80,7 +81,7 @@ static int probe_namespaces(struct error *error, const char **ret_fix)
 
 static int probe_tun(struct error *error, const char **ret_fix)
 {
-    int rc = probe_in_child(create_tap);
+    int rc = in_child(create_tap);
     if (rc == 0)
         return 0;
     bool present = access("/dev/net/tun", F_OK) == 0;
@@ -101,7 +102,7 @@ static int probe_programs(struct error *error, const char **ret_fix)
 
 static int probe_priority(struct error *error, const char **ret_fix)
 {
-    int rc = probe_in_child(raise_priority);
+    int rc = in_child(raise_priority);
     if (rc == 0)
         return 0;
     *ret_fix = "sudo prlimit --nice=40 --pid $$";

@@ -18,9 +18,4 @@ struct probe {
 
 extern const struct probe probes[]; /* a NULL name ends them */
 
-/* For probes: run `attempt` in a child that may enter namespaces of its own, as a run does. Both
- * return 0 or a positive errno. */
-int probe_in_child(int (*attempt)(void));
-int probe_enter_namespaces(void);
-
 #endif

@@ -57,7 +57,8 @@ static void on_helper_ended(void *context, int64_t status, int signal)
 /* ---- open and close ---- */
 
 /* The connections first, behind them the folders that they hide. */
-static int mount_all(struct world *world, int *descriptors, struct error *error)
+static int mount_all(struct world *world, int *descriptors, struct error *error,
+                     const char **ret_fix)
 {
     uint32_t count = world->config.run->elector.nodes;
     int rc = 0;
@@ -68,7 +69,7 @@ static int mount_all(struct world *world, int *descriptors, struct error *error)
         if (descriptors[count + i] < 0)
             rc = error_set(error, -errno, "open %s: %s", text_string(&folder), strerror(errno));
         else
-            rc = fuse_mount(text_string(&folder), &descriptors[i], error);
+            rc = fuse_mount(text_string(&folder), &descriptors[i], error, ret_fix);
         text_release(&folder);
     }
     return rc;
@@ -97,16 +98,27 @@ static int start_helper(struct world *world, const int *descriptors, struct erro
     return rc;
 }
 
+/* What this machine cannot do is no failure: the faults are skipped. */
+static int set_problem(struct world *world, const struct error *error, const char *fix)
+{
+    text_add(&world->disks_problem, "%s%s%s%s", error->text, fix ? " (" : "", fix ? fix : "",
+             fix ? ")" : "");
+    return 0;
+}
+
 /* Only coup-disk keeps the connections: when it ends, however it does, nobody waits for it. */
 static int open_all(struct world *world, struct error *error)
 {
     uint32_t count = 2 * world->config.run->elector.nodes;
     int *descriptors = must_alloc(count, sizeof *descriptors);
+    const char *fix = NULL;
     for (uint32_t i = 0; i < count; i++)
         descriptors[i] = -1;
-    int rc = mount_all(world, descriptors, error);
+    int rc = mount_all(world, descriptors, error, &fix);
     if (rc == 0)
         rc = start_helper(world, descriptors, error);
+    else if (descriptors[0] < 0)
+        rc = set_problem(world, error, fix);
     for (uint32_t i = 0; i < count; i++)
         if (descriptors[i] >= 0)
             (void)close(descriptors[i]); /* lent, not written */
@@ -119,11 +131,7 @@ int disks_open(struct world *world, struct error *error)
     const char *fix = NULL;
     if (!world_asks_for(world, FACILITY_DISK))
         return 0;
-    if (fuse_probe(error, &fix) == 0)
-        return open_all(world, error);
-    text_add(&world->disks_problem, "%s%s%s%s", error->text, fix ? " (" : "", fix ? fix : "",
-             fix ? ")" : "");
-    return 0;
+    return fuse_program(error, &fix) < 0 ? set_problem(world, error, fix) : open_all(world, error);
 }
 
 void disks_close(struct world *world)

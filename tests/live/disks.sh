@@ -10,7 +10,8 @@ kinds='power-loss|slow-fsync|disk-full|io-error|disk-stall'
 
 # Where they cannot fail: the fault named is skipped and says why, all does not mean it.
 mkdir bin
-cp "$(dirname "$COUP")"/coup{,-node,-client,-resource,-switch} bin/
+cp "$COUP" "$(dirname "$COUP")"/coup-* bin/
+rm -f bin/coup-disk
 expect 0 bin/coup doctor
 says '^fuse: coup-disk is not built'
 expect 2 bin/coup run -q -n 3 -t 500ms --faults power-loss --seed 1 -o none
@@ -55,7 +56,7 @@ wait "$killed_pid" || complain "exit $?: a kill lost something" "$(head -20 kill
 
 # Who serves the disks must not end: the run says so and ends, whoever waits for a disk.
 mkdir whole
-cp "$(dirname "$COUP")"/coup{,-node,-client,-resource,-switch,-disk} whole/
+cp "$COUP" "$(dirname "$COUP")"/coup-* whole/
 timeout 20 whole/coup run -q -n 5 -t 10s --faults disk-stall --every 200ms --seed 1 -o orphaned >out 2>err &
 run_pid=$!
 deadline=$((SECONDS + 10))

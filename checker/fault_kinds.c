@@ -62,6 +62,9 @@ void fault_links(const struct event *fault,
 
 const struct fault_kind fault_kinds[] = {
     {"kill", "kill", EFFECT_KILL},
+    {"kill-during-write", "kill", EFFECT_KILL},
+    {"crash-loop", "kill", EFFECT_KILL},
+    {"term-stop", "kill", EFFECT_KILL},
     {"pause", "pause", EFFECT_PAUSE},
     {"isolate-leader", "partition", EFFECT_CUT},
     {"isolate-one", "partition", EFFECT_CUT},

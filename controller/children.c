@@ -187,8 +187,8 @@ static struct child_end judge_end(const struct child *child, const siginfo_t *in
         end.signal = info->si_status;
     if (child->killed && end.signal == SIGKILL)
         end.by = BY_SCHEDULE;
-    else if (child->told_to_end && end.signal == 0 && end.status == 0)
-        end.by = BY_SCHEDULE;
+    else if (child->told_to_end && (end.signal == SIGTERM || (end.signal == 0 && end.status == 0)))
+        end.by = BY_SCHEDULE; /* by the signal if it was not yet ready to catch it */
     else if (comes_from_outside(end.signal))
         end.by = BY_OUTSIDE;
     return end;
@@ -257,6 +257,12 @@ int child_kill(struct child *child)
 {
     child->killed = child->pid != 0;
     return child_signal(child, SIGKILL);
+}
+
+int child_terminate(struct child *child)
+{
+    child->told_to_end = child->pid != 0;
+    return child_signal(child, SIGTERM);
 }
 
 int child_pause(struct child *child)

@@ -39,7 +39,7 @@ struct child {
     uint32_t incarnation; /* 1 at the first start */
     bool ready;           /* this incarnation reported so */
     bool stopped;         /* confirmed by the kernel */
-    bool told_to_end;     /* by child_finish() */
+    bool told_to_end;     /* by child_finish() or child_terminate() */
     bool killed;          /* by child_kill() */
     struct child_link *link;
 };
@@ -96,6 +96,7 @@ void child_finish(struct child *child);
 /* Each only asks the kernel: stopped, resumed and ended tell when it is done. -ESRCH: not running.
  */
 int child_kill(struct child *child);
+int child_terminate(struct child *child); /* SIGTERM */
 int child_pause(struct child *child);
 int child_resume(struct child *child);
 

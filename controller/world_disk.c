@@ -36,7 +36,7 @@ static void on_frame(void *context, const struct control *control)
         return;
     text_add_bytes(&text, control->text.at, control->text.length);
     bool ok = helper_answer(text_string(&text), &action->touched, &rest);
-    text_add(&proof, "%s%s", act_ends(action->disk.action) ? "ended, " : "", rest);
+    text_add(&proof, "%s%s", act_ends(action->act.action) ? "ended, " : "", rest);
     action_settle_ticket(world, control->id, ok, text_string(&proof));
     text_release(&text);
     text_release(&proof);
@@ -147,7 +147,7 @@ static void ask(struct world *world, struct action *action)
 {
     struct text words = {0};
     action->asked = true;
-    disk_command_format(action->node, &action->disk, &words);
+    disk_command_format(action->node, &action->act, &words);
     helper_send(world->disks, &(struct control){.verb = CONTROL_COMMAND,
                                                 .id = action->ticket,
                                                 .text = {words.at, words.length}});
@@ -162,7 +162,7 @@ static bool is_troubled(const struct disk_trouble *trouble)
 void disks_act(struct world *world, uint64_t ticket, uint32_t node, const struct act *act)
 {
     struct action action = action_begin(world, DO_DISK, ticket, node);
-    action.disk = *act;
+    action.act = *act;
     if (!world->disks) {
         action_answer(world, &action, false, "coup-disk does not run");
         return;

@@ -11,7 +11,18 @@
 
 #define WORLD_CHILDREN_MAX (NODES_MAX + CLIENTS_MAX + 2u)
 
-enum action_kind { DO_KILL, DO_RESTART, DO_PAUSE, DO_RESUME, DO_CLOCK, DO_COMMAND, DO_DISK };
+enum action_kind {
+    DO_KILL,
+    DO_RESTART,
+    DO_PAUSE,
+    DO_RESUME,
+    DO_CLOCK,
+    DO_COMMAND,
+    DO_DISK,
+    DO_TERMINATE,
+    DO_CRASH,
+    DO_HALT
+};
 
 /* Asked for by the nemesis, not yet seen to be done. */
 struct action {
@@ -20,8 +31,8 @@ struct action {
     uint32_t node;
     uint64_t begin_ns;
     uint64_t again_ns;           /* DO_CLOCK: when to read the clocks anew; 0: an answer is due */
+    struct act act;              /* DO_DISK: asked of the disk once the process is gone */
     struct clock_reading before; /* DO_CLOCK: the first reading; zeroed: none yet */
-    struct act disk;             /* DO_DISK: what is asked of the disk once the process is gone */
     bool asked;                  /* DO_DISK: it is asked */
     uint64_t touched;            /* for the answer */
 };
@@ -40,6 +51,7 @@ struct world {
     struct stalls stalls;
     struct action *actions;
     uint32_t action_count, action_capacity;
+    node_set disarmed;                   /* told not to stop itself after all, maybe too late */
     struct bent_clock clocks[NODES_MAX]; /* by node id - 1 */
     const char *clock_environment[NODES_MAX][BENT_CLOCK_WORDS];
     struct helper *disks;                 /* coup-disk; NULL: disks are the machine's own */
@@ -67,10 +79,23 @@ void world_start(struct world *world, struct child *child);
 void actions_ready(struct world *world, const struct child *child);
 void actions_stopped(struct world *world, struct child *child);
 void actions_resumed(struct world *world, const struct child *child);
-void actions_ended(struct world *world, const struct child *child, const struct child_end *end);
+void actions_ended(struct world *world, struct child *child, const struct child_end *end);
 
 void actions_done(struct world *world, const struct control *done);
 void actions_tick(struct world *world);
+
+/* world_act.c: what is told to a node, and points at which it stops itself. */
+void act_begin(struct world *world, uint64_t ticket, uint32_t node, const struct act *act);
+/* The child's answer to these words is the action's. */
+void act_tell(struct world *world, struct action action, struct child *child, const char *words);
+/* Its answer. */
+void act_told(struct world *world, const struct action *action, struct slice said);
+/* It stopped, and nobody sent the signal; false: not for us. */
+bool act_stopped(struct world *world, struct child *child);
+/* It ended. */
+void act_ended(struct world *world, const struct child *child, bool by_schedule, const char *how);
+/* What was to stop it at its point, and has not, will not any more. */
+void act_disarm(struct world *world, enum action_kind kind, uint32_t node);
 
 /* An action from its request to its answer. Settling takes out all that wait for this of the node.
  */
@@ -80,6 +105,7 @@ void action_wait(struct world *world, struct action action);
 void action_answer(struct world *world, const struct action *action, bool ok, const char *proof);
 struct action *action_find(struct world *world, uint64_t ticket); /* NULL: none waits */
 void action_settle_ticket(struct world *world, uint64_t ticket, bool ok, const char *proof);
+bool action_waits(const struct world *world, enum action_kind kind, uint32_t node);
 void action_settle(struct world *world, enum action_kind kind, uint32_t node, bool ok,
                    const char *proof);
 

@@ -30,7 +30,7 @@ void action_wait(struct world *world, struct action action)
     world->actions[world->action_count++] = action;
 }
 
-static bool is_waiting(const struct world *world, enum action_kind kind, uint32_t node)
+bool action_waits(const struct world *world, enum action_kind kind, uint32_t node)
 {
     for (uint32_t i = 0; i < world->action_count; i++)
         if (world->actions[i].kind == kind && world->actions[i].node == node)
@@ -95,6 +95,7 @@ static void on_restart(void *context, uint64_t ticket, uint32_t node)
     struct world *world = context;
     struct action action = action_begin(world, DO_RESTART, ticket, node);
     struct child *child = node_of(world, node);
+    act_disarm(world, DO_CRASH, node);
     if (child->ready) {
         action_answer(world, &action, true, "running");
         return;
@@ -123,7 +124,8 @@ static void on_resume(void *context, uint64_t ticket, uint32_t node)
     struct world *world = context;
     struct action action = action_begin(world, DO_RESUME, ticket, node);
     struct child *child = node_of(world, node);
-    bool stopping = is_waiting(world, DO_PAUSE, node);
+    act_disarm(world, DO_HALT, node);
+    bool stopping = action_waits(world, DO_PAUSE, node);
     if (child->pid == 0 || (!child->stopped && !stopping)) {
         action_answer(world, &action, true, "not stopped");
         return;
@@ -144,8 +146,10 @@ void actions_ready(struct world *world, const struct child *child)
 void actions_stopped(struct world *world, struct child *child)
 {
     struct text proof = {0};
+    if (act_stopped(world, child))
+        return;
     text_add(&proof, "pid %d stopped", (int)child->pid);
-    if (is_waiting(world, DO_RESUME, party_of(world, child)))
+    if (action_waits(world, DO_RESUME, party_of(world, child)))
         (void)child_resume(child);
     action_settle(world, DO_PAUSE, party_of(world, child), true, text_string(&proof));
     action_settle(world, DO_CLOCK, party_of(world, child), true,
@@ -162,7 +166,7 @@ void actions_resumed(struct world *world, const struct child *child)
     text_release(&proof);
 }
 
-void actions_ended(struct world *world, const struct child *child, const struct child_end *end)
+void actions_ended(struct world *world, struct child *child, const struct child_end *end)
 {
     struct text proof = {0};
     if (end->signal)
@@ -173,36 +177,15 @@ void actions_ended(struct world *world, const struct child *child, const struct 
                   text_string(&proof));
     action_settle(world, DO_PAUSE, party_of(world, child), false, text_string(&proof));
     action_settle(world, DO_RESUME, party_of(world, child), true, text_string(&proof));
-    action_settle(world, DO_RESTART, party_of(world, child), false, text_string(&proof));
+    disks_ended(world, child);
+    act_ended(world, child, end->by == BY_SCHEDULE, text_string(&proof));
+    if (end->by == BY_SCHEDULE && action_waits(world, DO_RESTART, party_of(world, child)))
+        world_start(world, child); /* asked for while it was still ending */
+    else
+        action_settle(world, DO_RESTART, party_of(world, child), false, text_string(&proof));
     action_settle(world, DO_CLOCK, party_of(world, child), true,
                   "set; ended before it was read back");
-    action_settle(world, DO_COMMAND, party_of(world, child), false, text_string(&proof));
-    disks_ended(world, child);
     text_release(&proof);
-}
-
-/* The answer to these words is the action's. */
-static void tell(struct world *world, struct action action, struct child *child, const char *words)
-{
-    action_wait(world, action);
-    child_send(child, &(struct control){
-                          .verb = CONTROL_COMMAND, .id = action.ticket, .text = slice_of(words)});
-}
-
-static void on_command(struct world *world, uint64_t ticket, uint32_t node, const struct act *act)
-{
-    static const char *const words[] = {
-        [OPERATOR_RESIGN] = "resign", [OPERATOR_TRANSFER] = "transfer", [OPERATOR_FORCE] = "force"};
-    struct action action = action_begin(world, DO_COMMAND, ticket, node);
-    struct text line = {0};
-    text_add(&line, "%s", words[act->command]);
-    if (act->command == OPERATOR_TRANSFER)
-        text_add(&line, " %" PRIu32, act->successor);
-    if (node_of(world, node)->ready)
-        tell(world, action, node_of(world, node), text_string(&line));
-    else
-        action_answer(world, &action, false, "not running");
-    text_release(&line);
 }
 
 /* The coordinator comes behind the nodes; NULL: there is none. */
@@ -221,7 +204,7 @@ static void drop_sessions(struct world *world, uint64_t ticket, uint32_t node, b
     if (undo)
         action_answer(world, &action, true, "cannot be undone");
     else if (coordinator && coordinator->ready && !coordinator->stopped)
-        tell(world, action, coordinator, text_string(&line));
+        act_tell(world, action, coordinator, text_string(&line));
     else
         action_answer(world, &action, false, "the service is not running");
     text_release(&line);
@@ -233,22 +216,11 @@ static void on_act(void *context, uint64_t ticket, uint32_t node, const struct a
         clocks_bend(context, ticket, node, &act->clock);
     else if (act->action == ACTION_SESSION)
         drop_sessions(context, ticket, node, act->undo);
-    else if (act->action == ACTION_COMMAND)
-        on_command(context, ticket, node, act);
-    else
+    else if (act->action == ACTION_DISK || act->action == ACTION_POWER ||
+             act->action == ACTION_WIPE)
         disks_act(context, ticket, node, act);
-}
-
-/* "done leads in term 7", or why not. */
-static void on_told(struct world *world, const struct action *action, struct slice said)
-{
-    static const char done[] = "done ";
-    struct text proof = {0};
-    bool ok = said.length >= sizeof done - 1 && memcmp(said.at, done, sizeof done - 1) == 0;
-    size_t skip = ok ? sizeof done - 1 : 0;
-    text_add_bytes(&proof, said.at + skip, said.length - skip);
-    action_settle_ticket(world, action->ticket, ok, text_string(&proof));
-    text_release(&proof);
+    else
+        act_begin(context, ticket, node, act);
 }
 
 void actions_done(struct world *world, const struct control *done)
@@ -256,8 +228,8 @@ void actions_done(struct world *world, const struct control *done)
     struct action *action = action_find(world, done->id);
     if (action && action->kind == DO_CLOCK)
         clocks_read(world, action, done->text);
-    else if (action && action->kind == DO_COMMAND)
-        on_told(world, action, done->text);
+    else if (action)
+        act_told(world, action, done->text);
 }
 
 void actions_tick(struct world *world)

@@ -7,15 +7,22 @@
 
 enum process_action {
     ACTION_NONE,
-    ACTION_KILL,    /* SIGKILL; undone by a restart */
-    ACTION_PAUSE,   /* SIGSTOP; undone by resuming */
-    ACTION_CLOCK,   /* bend its clocks */
-    ACTION_DISK,    /* trouble its disk */
-    ACTION_POWER,   /* SIGKILL, and its disk loses what was not synced; undone by a restart */
-    ACTION_WIPE,    /* SIGKILL, and its disk is empty; undone by a restart */
-    ACTION_SESSION, /* the coordination service forgets its sessions; cannot be undone */
-    ACTION_COMMAND, /* tell it something; nothing is left to undo */
+    ACTION_KILL,      /* SIGKILL; undone by a restart, as are: */
+    ACTION_TERMINATE, /* SIGTERM: it ends by itself */
+    ACTION_CRASH,     /* SIGKILL at a point of a write */
+    ACTION_PAUSE,     /* SIGSTOP; undone by resuming, as is: */
+    ACTION_HALT,      /* it stops itself between deciding to act as leader and doing so */
+    ACTION_CLOCK,     /* bend its clocks */
+    ACTION_DISK,      /* trouble its disk */
+    ACTION_POWER,     /* SIGKILL, and its disk loses what was not synced; undone by a restart */
+    ACTION_WIPE,      /* SIGKILL, and its disk is empty; undone by a restart */
+    ACTION_SESSION,   /* the coordination service forgets its sessions; cannot be undone */
+    ACTION_COMMAND,   /* tell it something; nothing is left to undo */
 };
+
+/* Of a node that makes its state durable: nothing is written yet; the new file is, but is not in
+ * place; it is, and nobody has been told. */
+enum write_point { WRITE_BEFORE, WRITE_DURING, WRITE_AFTER };
 
 /* What an operator may tell a node. */
 enum operator_command { OPERATOR_RESIGN, OPERATOR_TRANSFER, OPERATOR_FORCE };
@@ -63,18 +70,21 @@ struct act {
      * ones, so undoing is asking for what is left. */
     struct clock_bend clock;
     enum operator_command command; /* ACTION_COMMAND */
+    enum write_point point;        /* ACTION_CRASH */
+    uint32_t write;                /* ACTION_CRASH: which one from now on, from 1 */
     uint32_t successor;            /* OPERATOR_TRANSFER: to whom; 0: whoever is best */
 };
 
 /* Whether the process is gone, or stands still, while the act lasts. */
 static inline bool act_ends(enum process_action action)
 {
-    return action == ACTION_KILL || action == ACTION_POWER || action == ACTION_WIPE;
+    return action == ACTION_KILL || action == ACTION_TERMINATE || action == ACTION_CRASH ||
+           action == ACTION_POWER || action == ACTION_WIPE;
 }
 
 static inline bool act_stops(enum process_action action)
 {
-    return action == ACTION_PAUSE;
+    return action == ACTION_PAUSE || action == ACTION_HALT;
 }
 
 #endif

@@ -30,6 +30,7 @@ struct fault_scale {
     uint32_t nodes;
     uint64_t election_timeout_ns; /* the longest; never 0 */
     uint64_t clock_drift_ppm;     /* what the algorithm declares to survive; 0: it relies on none */
+    enum target_role on;          /* whom this one is meant for */
 };
 
 struct fault {
@@ -70,6 +71,9 @@ bool fault_takes_any(const struct fault *fault);
 /* clang-format off */
 #define COUP_FAULTS(X) \
     X(kill) \
+    X(kill_during_write) \
+    X(crash_loop) \
+    X(term_stop) \
     X(pause) \
     X(isolate_leader) \
     X(isolate_one) \

@@ -136,8 +136,6 @@ static void draw_fault(const struct plan_request *request, const struct timing *
                        uint32_t number, struct scheduled_fault *scheduled)
 {
     const struct fault *fault = scheduled->fault;
-    const struct fault_scale scale = {request->nodes, most(request->election_timeout_ns, 1),
-                                      request->clock_drift_ppm};
     struct random random;
     random_init(&random, request->seed, "fault", number);
     uint64_t begin = number * timing->step_ns + random_below(&random, timing->step_ns);
@@ -147,6 +145,12 @@ static void draw_fault(const struct plan_request *request, const struct timing *
         readable(random_between(&random, timing->shortest_ns, least(timing->longest_ns, room)));
     scheduled->target = draw_target(fault, request->nodes, &random);
     scheduled->seed = random_next(&random);
+    const struct fault_scale scale = {
+        .nodes = request->nodes,
+        .election_timeout_ns = most(request->election_timeout_ns, 1),
+        .clock_drift_ppm = request->clock_drift_ppm,
+        .on = scheduled->target.role,
+    };
     options_defaults(fault->parameters, &scheduled->parameters);
     if (fault->plan)
         fault->plan(&random, &scale, &scheduled->parameters);

@@ -7,7 +7,10 @@
  *                                               "done ...", or why not
  *   controller -> child   command(id, text)        one line, words depend on the program:
  *       coup-node          transfer N | resign | force | trace on|off |
- *                          clocks (answer: done TRUE OWN TRUE-WALL WALL, ns)
+ *                          clocks (answer: done TRUE OWN TRUE-WALL WALL, ns) |
+ *                          crash N before|during|after (stops itself there in its Nth write, having
+ *                          stood for election; 0: not any more) |
+ *                          halt on|off (stops itself before the next write that it asks for)
  *       coup-client        start | stop
  *       coup-switch        link lines (nemesis/network/README.md) | counters
  *       coup-disk          nemesis/disk/disk_command.h

@@ -1,22 +1,37 @@
 #include "nodes/driver.h"
 
+#include <signal.h>
+
 #include "base/units.h"
 #include "nodes/clock.h"
 
 #define COUNTS_EVERY_NS NS_PER_S
 
+static void pass(struct driver *driver, enum write_stop point)
+{
+    if (driver->stop_writes && driver->stop_at == point && --driver->stop_writes == 0)
+        (void)raise(SIGSTOP); /* cannot fail */
+}
+
 static void persist(struct driver *driver)
 {
     const struct output *output = &driver->output;
+    bool sync = !output->without_sync;
     struct error error;
     if (!output->persist)
         return;
-    int rc = output->without_sync ? store_write_unsynced(&driver->store, &output->durable, &error)
-                                  : store_write(&driver->store, &output->durable, &error);
+    pass(driver, STOP_BEFORE_WRITE);
+    int rc = store_draft(&driver->store, &output->durable, sync, &error);
+    if (rc == 0) {
+        pass(driver, STOP_DURING_WRITE);
+        rc = store_place(&driver->store, sync, &error);
+    }
     if (rc < 0) {
         error_prefix(&error, "keep state");
         shell_fail(driver->shell, &error);
+        return;
     }
+    pass(driver, STOP_AFTER_WRITE);
 }
 
 static void trace_messages(struct driver *driver)

@@ -10,6 +10,9 @@
 #include "nodes/shell.h"
 #include "nodes/store.h"
 
+/* Where the process stops itself, for whoever asked for it to kill it there. */
+enum write_stop { STOP_BEFORE_WRITE, STOP_DURING_WRITE, STOP_AFTER_WRITE };
+
 struct driver {
     struct shell *shell;
     const struct algorithm *algorithm;
@@ -21,6 +24,8 @@ struct driver {
     struct store store;
     struct durable stored; /* as read at the start */
     struct alarm wake, service_wake, counts;
+    enum write_stop stop_at;
+    uint32_t stop_writes; /* at the so-manyth write from now; 0: at none */
 };
 
 /* Parse the algorithm, read the state; nothing is sent before driver_start(). */

@@ -86,12 +86,48 @@ static const char *operate(struct shell *shell, enum command_type type, uint32_t
     return NULL;
 }
 
-/* "transfer N | resign | force | trace on|off | clocks" */
+/* "N before|during|after": stop at that point of the so-manyth write. Standing makes for one. */
+static const char *stop_at_write(struct driver *driver, const char *text)
+{
+    static const char *const points[] = {"before", "during", "after"};
+    char point[16] = "", end = '\0';
+    unsigned writes = 0;
+    if (sscanf(text, "%u %15s%c", &writes, point, &end) != 2)
+        return "not: crash N before|during|after";
+    for (int i = 0; i < 3; i++)
+        if (strcmp(point, points[i]) == 0)
+            driver->stop_at = (enum write_stop)i;
+    driver->stop_writes = writes;
+    if (writes)
+        driver_command(driver, COMMAND_STAND, 0);
+    return NULL;
+}
+
+/* What is for faults rather than for operators. */
+static bool fault_command(struct shell *shell, const char *text, const char **ret_refusal)
+{
+    struct driver *driver = &((struct node *)shell->state)->driver;
+    *ret_refusal = NULL;
+    if (strcmp(text, "halt on") == 0 || strcmp(text, "halt off") == 0)
+        shell->halts = strcmp(text, "halt on") == 0;
+    else if (strncmp(text, "crash ", 6) == 0)
+        *ret_refusal = stop_at_write(driver, text + 6);
+    else if (strcmp(text, "clocks") == 0)
+        tell_clocks(shell);
+    else
+        return false;
+    return true;
+}
+
+/* As listed in nodes/control.h. */
 static const char *node_command(struct shell *shell, const char *text)
 {
     struct driver *driver = &((struct node *)shell->state)->driver;
+    const char *refusal;
     unsigned target = 0;
     char end = '\0';
+    if (fault_command(shell, text, &refusal))
+        return refusal;
     if (strcmp(text, "resign") == 0)
         return operate(shell, COMMAND_RESIGN, 0);
     if (strcmp(text, "force") == 0)
@@ -100,10 +136,8 @@ static const char *node_command(struct shell *shell, const char *text)
         return operate(shell, COMMAND_TRANSFER, target);
     if (strcmp(text, "trace on") == 0 || strcmp(text, "trace off") == 0)
         driver->chronicle.trace = strcmp(text, "trace on") == 0;
-    else if (strcmp(text, "clocks") == 0)
-        tell_clocks(shell);
     else
-        return "not one of: transfer N, resign, force, trace on, trace off, clocks";
+        return "not one of the commands of a node";
     return NULL;
 }
 

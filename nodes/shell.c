@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,10 +26,22 @@ void shell_record(struct shell *shell)
     child_flush(&shell->child);
 }
 
+/* The decision is made and recorded; whether it is still right is not asked again. */
+static void halt_before_write(struct shell *shell)
+{
+    for (uint32_t i = 0; shell->halts && i < shell->outbox.message_count; i++) {
+        if (!envelope_writes(&shell->outbox.messages[i]))
+            continue;
+        shell->halts = false;
+        (void)raise(SIGSTOP); /* cannot fail */
+    }
+}
+
 void shell_carry(struct shell *shell)
 {
     struct outbox *outbox = &shell->outbox;
     shell_record(shell);
+    halt_before_write(shell);
     for (uint32_t i = 0; i < outbox->message_count; i++) {
         struct envelope envelope = outbox->messages[i]; /* unsent() may move the array */
         if (mesh_send(shell->mesh, &envelope) || !shell->program->unsent)
@@ -82,6 +95,21 @@ static int parse(struct shell *shell, int argc, char **argv, struct error *error
     return knobs_parse(shell->arguments.knobs, &shell->knobs, error);
 }
 
+static void on_terminate(uv_signal_t *handle, int number)
+{
+    (void)number;
+    uv_stop(handle->loop);
+}
+
+/* SIGTERM ends a child as the end of its stdin does. */
+static int watch_signals(struct shell *shell, struct error *error)
+{
+    int rc = uv_signal_init(&shell->loop, &shell->terminate);
+    if (rc == 0)
+        rc = uv_signal_start(&shell->terminate, on_terminate, SIGTERM);
+    return rc < 0 ? error_set(error, rc, "watch signals: %s", uv_strerror(rc)) : 0;
+}
+
 static int join(struct shell *shell, struct error *error)
 {
     const struct child_events child_events = {on_command, on_end, shell};
@@ -132,7 +160,9 @@ static int live(struct shell *shell, int argc, char **argv, struct error *error)
     rc = uv_loop_init(&shell->loop);
     if (rc < 0)
         return error_set(error, rc, "start the event loop: %s", uv_strerror(rc));
-    rc = join(shell, error);
+    rc = watch_signals(shell, error);
+    if (rc == 0)
+        rc = join(shell, error);
     if (rc < 0)
         return rc;
     run(shell);

@@ -33,11 +33,13 @@ struct shell {
     struct arguments arguments;
     struct knobs knobs;
     uv_loop_t loop;
+    uv_signal_t terminate;
     struct child child;
     struct mesh *mesh;
     struct outbox outbox;
     struct text answer;   /* to the command at hand */
     uint32_t recorded;    /* events of the outbox that are out */
+    bool halts;           /* the process stops itself before the next write it asks for */
     struct error failure; /* why it ended, if `failed` */
     bool failed;
     void *state; /* the program's own */

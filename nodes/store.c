@@ -147,14 +147,19 @@ static int write_new(int folder, const char *name, struct slice bytes, bool sync
     return rc;
 }
 
-static int replace(int folder, const char *name, struct slice bytes, bool sync, struct error *error)
+#define DRAFT_NAME_MAX (STORE_NAME_MAX + 8)
+
+static const char *draft_name(const char *name, char buffer[DRAFT_NAME_MAX])
 {
-    char fresh[STORE_NAME_MAX + 8];
-    (void)snprintf(fresh, sizeof fresh, "%s.new", name);
-    int rc = write_new(folder, fresh, bytes, sync, error);
-    if (rc < 0)
-        return rc;
-    if (rename_at(folder, fresh, name) < 0)
+    (void)snprintf(buffer, DRAFT_NAME_MAX, "%s.new", name);
+    return buffer;
+}
+
+/* Put the draft into its place. */
+static int place(int folder, const char *name, bool sync, struct error *error)
+{
+    char draft[DRAFT_NAME_MAX];
+    if (rename_at(folder, draft_name(name, draft), name) < 0)
         return failed(error, "rename to", name);
     if (sync && sync_file(folder) < 0)
         return failed(error, "fsync the folder of", name);
@@ -163,7 +168,9 @@ static int replace(int folder, const char *name, struct slice bytes, bool sync, 
 
 int store_replace(int folder, const char *name, struct slice bytes, struct error *error)
 {
-    return replace(folder, name, bytes, true, error);
+    char draft[DRAFT_NAME_MAX];
+    int rc = write_new(folder, draft_name(name, draft), bytes, true, error);
+    return rc < 0 ? rc : place(folder, name, true, error);
 }
 
 int store_folder(const char *path, int *ret_folder, struct error *error)
@@ -228,24 +235,25 @@ int store_open(const char *folder, const struct store_owner *owner, struct store
     return 0;
 }
 
-static int write_words(const struct store *store, const struct durable *durable, bool sync,
-                       struct error *error)
+int store_draft(const struct store *store, const struct durable *durable, bool sync,
+                struct error *error)
 {
     uint8_t file[FILE_BYTES];
+    char draft[DRAFT_NAME_MAX];
     encode(&store->owner, durable, file);
-    return replace(store->folder, store->name, (struct slice){(const char *)file, FILE_BYTES}, sync,
-                   error);
+    return write_new(store->folder, draft_name(store->name, draft),
+                     (struct slice){(const char *)file, FILE_BYTES}, sync, error);
+}
+
+int store_place(const struct store *store, bool sync, struct error *error)
+{
+    return place(store->folder, store->name, sync, error);
 }
 
 int store_write(const struct store *store, const struct durable *durable, struct error *error)
 {
-    return write_words(store, durable, true, error);
-}
-
-int store_write_unsynced(const struct store *store, const struct durable *durable,
-                         struct error *error)
-{
-    return write_words(store, durable, false, error);
+    int rc = store_draft(store, durable, true, error);
+    return rc < 0 ? rc : store_place(store, true, error);
 }
 
 void store_release(struct store *store)

@@ -28,9 +28,11 @@ int store_open(const char *folder, const struct store_owner *owner, struct store
                struct durable *ret_durable, struct error *error);
 int store_write(const struct store *store, const struct durable *durable, struct error *error);
 
-/* The same without any fsync, for planted bugs: a power loss takes it back. */
-int store_write_unsynced(const struct store *store, const struct durable *durable,
-                         struct error *error);
+/* Its two halves: the new file is written, then it takes the old one's place. Without `sync` (a
+ * planted bug's way) a power loss takes it back. */
+int store_draft(const struct store *store, const struct durable *durable, bool sync,
+                struct error *error);
+int store_place(const struct store *store, bool sync, struct error *error);
 
 void store_release(struct store *store);
 

@@ -60,6 +60,12 @@ struct envelope {
     };
 };
 
+/* It asks the resource to change something. */
+static inline bool envelope_writes(const struct envelope *envelope)
+{
+    return envelope->type == WIRE_REQUEST && envelope->request.operation != OPERATION_READ;
+}
+
 /* What a receiver knows and a message must fit: its run, itself, the cluster. */
 struct wire_context {
     uint64_t run;

@@ -45,6 +45,7 @@ void machine_release(struct machine *machine)
         service_release(machine->service);
     free(machine->service);
     free(machine->parked);
+    free(machine->kept);
 }
 
 /* --- the timer: one entry in the queue, which may come too early but never too late --- */
@@ -111,7 +112,7 @@ static void take_workload(struct sim_world *world, struct machine *machine,
         service_request(machine->service, packet->source, &packet->request, now, &world->outbox);
     else
         service_reply(machine->service, &packet->reply, now, &world->outbox);
-    sim_world_carry(world, now);
+    machine_carry(world, machine, now);
 }
 
 static void take(struct sim_world *world, struct machine *machine, uint32_t slot)
@@ -167,9 +168,9 @@ static void take_wake(struct sim_world *world, struct machine *machine)
     uint64_t now = machine_now(world, machine);
     if (machine->service && service_deadline(machine->service) <= now) {
         service_wake(machine->service, now, &world->outbox);
-        sim_world_carry(world, now);
+        machine_carry(world, machine, now);
     }
-    if (machine->wake_ns <= now) {
+    if (machine->wake_ns <= now && takes_input(machine)) {
         struct input input = {.type = INPUT_WAKE};
         machine_step(world, machine, &input);
     }
@@ -286,7 +287,7 @@ bool machine_kill(struct sim_world *world, struct machine *machine)
         disk_after_power_loss(&machine->disk);
     else
         disk_after_kill(&machine->disk);
-    machine_record_life(world, machine, F_EXIT, END_BY_FAULT);
+    machine_ended(world, machine, END_BY_FAULT);
     return true;
 }
 
@@ -300,7 +301,7 @@ bool machine_power_loss(struct sim_world *world, struct machine *machine, uint64
         disk_after_power_loss(&machine->disk);
     else
         disk_after_kill(&machine->disk);
-    machine_record_life(world, machine, F_EXIT, END_BY_FAULT);
+    machine_ended(world, machine, END_BY_FAULT);
     return true;
 }
 
@@ -309,7 +310,7 @@ bool machine_wipe(struct sim_world *world, struct machine *machine)
     if (!end(world, machine))
         return false;
     machine->disk = (struct disk){0};
-    machine_record_life(world, machine, F_EXIT, END_BY_FAULT);
+    machine_ended(world, machine, END_BY_FAULT);
     return true;
 }
 
@@ -327,6 +328,8 @@ bool machine_resume(struct sim_world *world, struct machine *machine)
     if (machine->life != LIFE_PAUSED)
         return false;
     machine->life = LIFE_UP;
+    if (machine->kept_count)
+        machine_send_kept(world, machine);
     if (machine->synced_asleep) {
         machine->synced_asleep = false;
         machine_sync_done(world, machine);

@@ -23,6 +23,13 @@ struct order {
     uint32_t target;
 };
 
+/* To be killed at this point of its so-manyth write. */
+struct crash {
+    uint64_t ticket; /* 0: not to be */
+    enum write_point point;
+    uint32_t writes; /* left */
+};
+
 struct machine {
     uint32_t id;          /* node id, 1.. */
     uint8_t life;         /* enum life */
@@ -35,6 +42,10 @@ struct machine {
     uint64_t wake_ns;  /* the elector's, own clock */
     uint64_t armed_ns; /* true time of the timer in the queue; UINT64_MAX: none */
     struct order order;
+    struct crash crash;
+    uint64_t halts_for;    /* ticket: stands still before the next write it asks for; 0: does not */
+    struct envelope *kept; /* messages that a halted process was about to send */
+    uint32_t kept_count;
     struct output *held; /* what waits for fsync; NULL: nothing, and inputs are taken */
     struct sim_clock clock;
     int64_t drift_ppm;      /* the clock's own; faults come on top */

@@ -21,6 +21,11 @@ static inline void machine_disarm(struct machine *machine)
  * waiting for its disk (machine->held). */
 void machine_step(struct sim_world *world, struct machine *machine, struct input *input);
 
+/* The outbox's events and messages go out; between the two a process may have to stop. */
+void machine_carry(struct sim_world *world, struct machine *machine, uint64_t now);
+/* What it was about to send when it was halted. */
+void machine_send_kept(struct sim_world *world, struct machine *machine);
+
 /* The disk has what the process waited for. */
 void machine_sync_done(struct sim_world *world, struct machine *machine);
 
@@ -36,5 +41,7 @@ void machine_give_up(struct sim_world *world, struct machine *machine);
 enum end_cause { END_BY_FAULT, END_BY_DISK };
 void machine_record_life(struct sim_world *world, const struct machine *machine, enum event_f f,
                          enum end_cause cause);
+/* Its end is recorded, and whoever waited for it is told. */
+void machine_ended(struct sim_world *world, struct machine *machine, enum end_cause cause);
 
 #endif

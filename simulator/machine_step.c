@@ -55,15 +55,23 @@ void machine_come_down(struct sim_world *world, struct machine *machine)
     if (machine->order.waits)
         sim_world_commanded(world, machine, false);
     machine->order.waits = false;
+    machine->kept_count = 0;
+    sim_world_reached(world, &machine->halts_for, false);
     machine_disarm(machine);
     drop_parked(world, machine);
+}
+
+void machine_ended(struct sim_world *world, struct machine *machine, enum end_cause cause)
+{
+    machine_record_life(world, machine, F_EXIT, cause);
+    sim_world_reached(world, &machine->crash.ticket, machine->crash.writes == 0);
 }
 
 void machine_give_up(struct sim_world *world, struct machine *machine)
 {
     machine_come_down(world, machine);
     disk_after_kill(&machine->disk);
-    machine_record_life(world, machine, F_EXIT, END_BY_DISK);
+    machine_ended(world, machine, END_BY_DISK);
     sim_world_push(world, world->now_ns + world->config->elector.knobs.restart_after,
                    HAPPENING_START, machine->id - 1, machine->incarnation);
 }
@@ -89,6 +97,55 @@ static void send_all(struct sim_world *world, struct machine *machine, const str
         packets_drop(&world->packets, slot);
 }
 
+/* What a halted process was about to send is sent when it goes on. */
+static void keep_messages(struct sim_world *world, struct machine *machine)
+{
+    struct outbox *outbox = &world->outbox;
+    machine->kept = must_grow(machine->kept, outbox->message_count, sizeof *machine->kept);
+    machine->kept_count = outbox->message_count;
+    memcpy(machine->kept, outbox->messages, outbox->message_count * sizeof *machine->kept);
+    outbox->message_count = 0;
+}
+
+static bool writes(const struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < outbox->message_count; i++)
+        if (envelope_writes(&outbox->messages[i]))
+            return true;
+    return false;
+}
+
+void machine_carry(struct sim_world *world, struct machine *machine, uint64_t now)
+{
+    bool halts = machine->halts_for && writes(&world->outbox);
+    if (halts)
+        keep_messages(world, machine);
+    sim_world_carry(world, now);
+    if (halts) {
+        machine->life = LIFE_PAUSED;
+        sim_world_reached(world, &machine->halts_for, true);
+    }
+}
+
+void machine_send_kept(struct sim_world *world, struct machine *machine)
+{
+    for (uint32_t i = 0; i < machine->kept_count; i++)
+        *outbox_message(&world->outbox, machine->kept[i].source, machine->kept[i].target,
+                        machine->kept[i].type) = machine->kept[i];
+    machine->kept_count = 0;
+    sim_world_carry(world, machine_now(world, machine));
+}
+
+/* True when the process was to be killed at this point, and was. */
+static bool crashes(struct sim_world *world, struct machine *machine, enum write_point point)
+{
+    struct crash *crash = &machine->crash;
+    if (!crash->ticket || crash->point != point || --crash->writes > 0)
+        return false;
+    (void)machine_kill(world, machine);
+    return true;
+}
+
 /* Tell the workload and the history what the step made of the node. */
 static void report(struct sim_world *world, struct machine *machine, const struct output *output)
 {
@@ -98,7 +155,7 @@ static void report(struct sim_world *world, struct machine *machine, const struc
     service_belief(machine->service, &output->belief, now, outbox);
     for (uint32_t i = 0; i < output->message_count; i++)
         chronicle_send(&machine->chronicle, &output->messages[i], outbox);
-    sim_world_carry(world, now);
+    machine_carry(world, machine, now);
 }
 
 static void finish(struct sim_world *world, struct machine *machine, const struct output *output)
@@ -175,14 +232,18 @@ static bool persist(struct sim_world *world, struct machine *machine)
     bool stalled = machine->trouble.stalled;
     if (output->send_before_persist)
         finish(world, machine, output);
+    if (crashes(world, machine, WRITE_BEFORE))
+        return true;
     if (!stalled && disk_refuses(world, machine)) {
         machine_give_up(world, machine);
         return true;
     }
     if (!output->send_before_persist)
         disk_write(&machine->disk, &output->durable);
+    if (crashes(world, machine, WRITE_DURING))
+        return true;
     if (output->without_sync && !stalled)
-        return false;
+        return crashes(world, machine, WRITE_AFTER);
     machine->syncs++;
     if (stalled) {
         machine->disk_touched[DISK_STALLED]++;
@@ -201,7 +262,7 @@ static bool persist(struct sim_world *world, struct machine *machine)
     disk_sync(&machine->disk);
     if (output->send_before_persist)
         late_persist(world, machine, output);
-    return false;
+    return crashes(world, machine, WRITE_AFTER);
 }
 
 void machine_step(struct sim_world *world, struct machine *machine, struct input *input)
@@ -229,6 +290,8 @@ void machine_sync_done(struct sim_world *world, struct machine *machine)
         late_persist(world, machine, output);
     } else {
         disk_sync(&machine->disk);
+        if (crashes(world, machine, WRITE_AFTER))
+            return;
         finish(world, machine, output);
     }
     give_back(world, machine);

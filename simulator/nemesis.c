@@ -63,6 +63,8 @@ static void do_kill(void *context, uint64_t ticket, uint32_t node)
 static void do_restart(void *context, uint64_t ticket, uint32_t node)
 {
     struct sim_world *world = context;
+    if (!is_service(world, node))
+        sim_world_reached(world, &machine_of(world, node)->crash.ticket, false);
     bool done = is_service(world, node) ? sim_coordinator_start(world)
                                         : machine_start(world, machine_of(world, node));
     answer(world, ticket, true, done ? "started" : "was already running");
@@ -84,6 +86,8 @@ static void do_pause(void *context, uint64_t ticket, uint32_t node)
 static void do_resume(void *context, uint64_t ticket, uint32_t node)
 {
     struct sim_world *world = context;
+    if (!is_service(world, node))
+        sim_world_reached(world, &machine_of(world, node)->halts_for, false);
     bool done = is_service(world, node) ? sim_coordinator_resume(world)
                                         : machine_resume(world, machine_of(world, node));
     answer(world, ticket, true, done ? "running" : "was not stopped");
@@ -158,6 +162,34 @@ static void do_command(struct sim_world *world, uint64_t ticket, uint32_t node,
         &(struct order){.ticket = ticket, .type = types[act->command], .target = act->successor});
 }
 
+void sim_world_reached(struct sim_world *world, uint64_t *ticket, bool reached)
+{
+    uint64_t which = *ticket;
+    *ticket = 0;
+    if (which)
+        answer(world, which, reached, reached ? "came to its point" : "never came to its point");
+}
+
+/* It stands for election, so that there is something to write. */
+static void crash(struct sim_world *world, uint64_t ticket, struct machine *machine,
+                  const struct act *act)
+{
+    if (machine->life == LIFE_DOWN) {
+        answer(world, ticket, false, "was not running");
+        return;
+    }
+    machine->crash = (struct crash){ticket, act->point, act->write};
+    machine_command(world, machine, &(struct order){.type = COMMAND_STAND});
+}
+
+static void halt(struct sim_world *world, uint64_t ticket, struct machine *machine)
+{
+    if (machine->life == LIFE_UP && machine->service)
+        machine->halts_for = ticket;
+    else
+        answer(world, ticket, false, "was not running, or has nothing to write");
+}
+
 static void do_act(void *context, uint64_t ticket, uint32_t node, const struct act *act)
 {
     struct sim_world *world = context;
@@ -171,6 +203,9 @@ static void do_act(void *context, uint64_t ticket, uint32_t node, const struct a
         done = machine_wipe(world, machine_of(world, node));
         answer(world, ticket, done, done ? "exited by signal 9, disk empty" : "was not running");
         break;
+    case ACTION_CRASH: crash(world, ticket, machine_of(world, node), act); break;
+    case ACTION_HALT: halt(world, ticket, machine_of(world, node)); break;
+    case ACTION_TERMINATE: do_kill(world, ticket, node); break;
     case ACTION_SESSION: drop_session(world, ticket, node, act->undo); break;
     case ACTION_NONE:
     case ACTION_KILL:

@@ -114,12 +114,21 @@ const char *selftest_faults(const struct selftest_case *one)
     return traits >> TRAIT_MAJORITY & 1 ? "all" : SINGLE_CRASHES;
 }
 
+/* Without what the algorithm cannot do. */
+static int read_kinds(const char *text, struct sim_config *config, struct error *error)
+{
+    int rc = faults_parse(text, config->kinds, &config->kind_count, error);
+    if (rc == 0 && algorithm_no_transfer(config->algorithm))
+        config->kind_count = faults_without(config->kinds, config->kind_count, FACILITY_TRANSFER);
+    return rc;
+}
+
 /* Kinds, or the lines of a schedule. */
 static int read_faults(const char *text, struct sim_config *config, struct schedule *schedule,
                        struct error *error)
 {
     if (!strchr(text, '='))
-        return faults_parse(text, config->kinds, &config->kind_count, error);
+        return read_kinds(text, config, error);
     int rc = 0;
     for (size_t length; rc == 0 && *text; text += length + (text[length] == ';')) {
         struct scheduled_fault scheduled;

@@ -40,7 +40,7 @@ static const struct bug bugs[] = {
     {"all-first", "every successor believes it is the first (cf. repmgr#699)", "",
      "single-leader-per-term", "kill", 50},
     {"stale-list", "a successor acts on a list of an earlier leader (cf. repmgr#821)", "",
-     "single-leader-per-term", "kill,pause,partition", 200},
+     "single-leader-per-term", "kill,pause,partition", 600},
     {"same-term", "a successor leads on in its predecessor's term", "", "single-leader-per-term",
      "kill", 20},
     {.name = NULL},

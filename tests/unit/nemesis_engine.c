@@ -138,6 +138,10 @@ static void do_act(void *context, uint64_t ticket, uint32_t node, const struct a
         do_kill(context, ticket, node);
         return;
     }
+    if (act->action == ACTION_HALT) {
+        do_pause(context, ticket, node);
+        return;
+    }
     if (act->action == ACTION_CLOCK) {
         text_add(&fake->asked, "n%u %s; ", node, clock_bend_format(&act->clock, bend));
         fake->bend[node] = act->clock;
@@ -421,7 +425,7 @@ static void test_kill_while_paused(void **state)
         fake_new(LINES("at=0 fault=pause on=n2 for=100ms", "at=50ms fault=kill on=n2 for=100ms"));
     run_to(fake, 1000);
     assert_asked(fake, "pause n2; kill n2; restart n2; "); /* and no resume of the dead */
-    assert_events(fake, "0ms fault 1 pause [installed] [n2] [on=n2] proof[n2 seen]\n"
+    assert_events(fake, "0ms fault 1 pause [installed] [n2] [on=n2,point=anywhere] proof[n2 seen]\n"
                         "50ms fault 2 kill [installed] [n2] [on=n2] proof[n2 seen]\n"
                         "100ms heal 1 pause [healed] proof[nothing was left to undo] value=1\n"
                         "150ms heal 2 kill [healed] proof[n2 seen] value=1\n");
@@ -439,8 +443,9 @@ static void test_pause_twice_and_pause_all(void **state)
     assert_asked(fake, "pause n2; pause n1; pause n3; pause n4; pause n5; ");
     run_to(fake, 1000);
     assert_asked(fake, "resume n1; resume n3; resume n4; resume n5; resume n2; ");
-    assert_non_null(strstr(text_string(&fake->events), "fault 2 pause [skipped] [on=n2] "
-                                                       "[the target is already paused]"));
+    assert_non_null(strstr(text_string(&fake->events),
+                           "fault 2 pause [skipped] [on=n2,point=anywhere] "
+                           "[the target is already paused]"));
     assert_non_null(strstr(text_string(&fake->events), "fault 4 pause [skipped]"));
     assert_nothing_left(fake);
     fake_free(fake);
@@ -597,8 +602,9 @@ static void test_an_answer_after_the_end(void **state)
     tell(fake);
     run_to(fake, 500);
     assert_asked(fake, "resume n2; ");
-    assert_events(fake, "500ms fault 1 pause [installed] [n2] [on=n2] proof[n2 seen]\n"
-                        "500ms heal 1 pause [healed] proof[n2 seen] value=1\n");
+    assert_events(fake,
+                  "500ms fault 1 pause [installed] [n2] [on=n2,point=anywhere] proof[n2 seen]\n"
+                  "500ms heal 1 pause [healed] proof[n2 seen] value=1\n");
     assert_nothing_left(fake);
     fake_free(fake);
 }
@@ -660,7 +666,7 @@ static void test_never_answered(void **state)
     assert_true(engine_quiet(fake->engine));
     /* It may have happened all the same, so it is undone. */
     assert_asked(fake, "resume n2; links 3>4 4>3; ");
-    assert_events(fake, "5000ms fault 1 pause [failed] [on=n2] [n2 gave no answer]\n"
+    assert_events(fake, "5000ms fault 1 pause [failed] [on=n2,point=anywhere] [n2 gave no answer]\n"
                         "5000ms fault 2 single-link [failed] [n4>n3,n3>n4] [on=n3+n4,cut] "
                         "[links gave no answer]\n");
     text_clear(&pending);
@@ -702,6 +708,58 @@ static void test_counters_that_fail_or_restart(void **state)
     assert_non_null(strstr(text_string(&fake->events), "fault 2 single-link [installed]"));
     assert_non_null(strstr(text_string(&fake->events), "counters refused"));
     assert_non_null(strstr(text_string(&fake->events), "value=0"));
+    assert_nothing_left(fake);
+    fake_free(fake);
+}
+
+/* ---- processes ---- */
+
+static void test_a_crash_loop_kills_again_and_ends_alive(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(LINES("at=0 fault=crash-loop on=n2 for=340ms period=200ms",
+                                       "at=150ms fault=pause on=n2 for=10ms"));
+    run_to(fake, 500);
+    assert_string_equal(text_string(&fake->asked),
+                        "kill n2; restart n2; kill n2; restart n2; restart n2; ");
+    assert_int_equal(fake->fault_events, 2);
+    assert_non_null(strstr(text_string(&fake->events), "fault 2 pause [skipped]"));
+    assert_non_null(strstr(text_string(&fake->events), "heal 1 crash-loop [healed]"));
+    assert_nothing_left(fake);
+    fake_free(fake);
+}
+
+/* A process that has not come up yet is not killed before it has. */
+static void test_a_crash_loop_waits_for_its_process(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(LINES("at=0 fault=crash-loop on=n2 for=800ms period=200ms"));
+    run_to(fake, 50);
+    fake->manner[UNDOING] = WHEN_TOLD;
+    run_to(fake, 350);
+    assert_string_equal(text_string(&fake->asked), "kill n2; restart n2; ");
+    tell(fake);
+    run_to(fake, 450);
+    assert_string_equal(text_string(&fake->asked), "kill n2; restart n2; kill n2; ");
+    fake->manner[UNDOING] = AT_ONCE;
+    run_to(fake, 1000);
+    assert_nothing_left(fake);
+    fake_free(fake);
+}
+
+/* Whether by a signal or at a point of its own code: dead is dead, and undone by a restart. */
+static void test_other_ways_to_die_and_to_stand_still(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(LINES(
+        "at=0 fault=term-stop on=n2 for=100ms", "at=10ms fault=kill-during-write on=n3 for=100ms",
+        "at=20ms fault=pause on=leader point=before-write for=100ms",
+        "at=30ms fault=kill on=n2 for=100ms", "at=40ms fault=kill on=n1 for=10ms"));
+    run_to(fake, 500);
+    assert_string_equal(
+        text_string(&fake->asked),
+        "kill n2; kill n3; pause n1; kill n1; restart n1; restart n2; restart n3; ");
+    assert_non_null(strstr(text_string(&fake->events), "fault 4 kill [skipped]"));
     assert_nothing_left(fake);
     fake_free(fake);
 }
@@ -871,9 +929,10 @@ static void test_heal_stops_everything(void **state)
     run_to(fake, 20000);
     heal(fake);
     assert_int_equal(fake->heal_events, 5);
-    assert_non_null(strstr(text_string(&fake->events),
-                           "fault 6 pause [skipped] [on=candidate] [the faults phase was over "
-                           "before it began: no node is a candidate]"));
+    assert_non_null(
+        strstr(text_string(&fake->events),
+               "fault 6 pause [skipped] [on=candidate,point=anywhere] [the faults phase was over "
+               "before it began: no node is a candidate]"));
     assert_non_null(strstr(text_string(&fake->events), "fault 7 kill [skipped]"));
     assert_nothing_left(fake);
     fake_free(fake);
@@ -1039,6 +1098,9 @@ int main(void)
         cmocka_unit_test(test_never_answered),
         cmocka_unit_test(test_heal_is_never_answered),
         cmocka_unit_test(test_counters_that_fail_or_restart),
+        cmocka_unit_test(test_a_crash_loop_kills_again_and_ends_alive),
+        cmocka_unit_test(test_a_crash_loop_waits_for_its_process),
+        cmocka_unit_test(test_other_ways_to_die_and_to_stand_still),
         cmocka_unit_test(test_clock_faults_add_up),
         cmocka_unit_test(test_a_strobe_goes_both_ways),
         cmocka_unit_test(test_a_clock_is_set_right_in_any_case),

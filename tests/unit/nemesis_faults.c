@@ -416,7 +416,7 @@ static void test_clocks_that_cannot_be_bent(void **state)
 static void test_drawn_drift_keeps_to_what_is_declared(void **state)
 {
     (void)state;
-    const struct fault_scale scale = {5, 300 * NS_PER_MS, 50000};
+    const struct fault_scale scale = {5, 300 * NS_PER_MS, 50000, TARGET_RANDOM};
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct option_values parameters = {0};
         struct random random;
@@ -424,6 +424,30 @@ static void test_drawn_drift_keeps_to_what_is_declared(void **state)
         find("clock-rate")->plan(&random, &scale, &parameters);
         assert_in_range(parameters.at[0], 10000, 50000);
     }
+}
+
+/* ---- processes ---- */
+
+/* Whoever has something to decide, or to write, is the one that is stopped there. */
+static void test_points_inside_a_node(void **state)
+{
+    (void)state;
+    struct cluster_view view = healthy(5, 2);
+    struct injection injection = started("pause", "point=before-write", 0, &view, 1);
+    assert_int_equal(injection.act.action, ACTION_HALT);
+    assert_int_equal(injection.targets, node_bit(2));
+    injection_release(&injection);
+    injection = started("kill-during-write", "point=after,write=3", 0, &view, 1);
+    assert_int_equal(injection.act.action, ACTION_CRASH);
+    assert_int_equal(injection.act.point, WRITE_AFTER);
+    assert_int_equal(injection.act.write, 3);
+    assert_int_equal(nodes_count(injection.targets), 1);
+    assert_int_equal(injection.targets & node_bit(2), 0);
+    injection_release(&injection);
+    const struct call call = {"pause", "point=before-write", node_bit(3), 1};
+    const char *why = "";
+    assert_false(start(&call, &view, &injection, &why));
+    assert_string_equal(why, "only a leader decides to write");
 }
 
 /* ---- operators ---- */
@@ -476,7 +500,8 @@ static void test_drawn_parameters_are_within_bounds(void **state)
     static const uint64_t timeouts[] = {NS_PER_MS, 300 * NS_PER_MS, 120 * NS_PER_S};
     for (int i = 0; faults[i]; i++)
         for (uint64_t seed = 0; faults[i]->plan && seed < 3 * SEEDS; seed++) {
-            const struct fault_scale scale = {5, timeouts[seed % 3], seed % 2 ? 0 : 50000};
+            const struct fault_scale scale = {5, timeouts[seed % 3], seed % 2 ? 0 : 50000,
+                                              TARGET_LEADER};
             struct option_values drawn, parsed;
             struct random random;
             struct error error;
@@ -515,8 +540,9 @@ static void test_faults_by_name_and_group(void **state)
 {
     (void)state;
     parses_to("none", "", "");
-    parses_to("pause,kill,pause", "kill,pause", "kill,pause");
-    parses_to("halves,kill", "kill,halves", "kill,halves");
+    parses_to("pause,kill,pause", "kill,kill-during-write,crash-loop,term-stop,pause",
+              "kill,pause");
+    parses_to("halves,term-stop", "term-stop,halves", "term-stop,halves");
     parses_to("partition",
               "isolate-leader,isolate-one,halves,minority-third,majorities-ring,bridge,"
               "single-link,one-way,one-way-data,flapping",
@@ -524,7 +550,7 @@ static void test_faults_by_name_and_group(void **state)
     parses_to("link,loss", "loss,delay,jitter,duplicate,reorder,corrupt,rate", "link");
     parses_to("clock", "clock-step,clock-rate,clock-strobe", "clock");
     parses_to("disk", "power-loss,slow-fsync,disk-full,io-error,disk-stall", "disk");
-    parses_to("disk-wipe,kill", "kill,disk-wipe", "kill,disk-wipe");
+    parses_to("disk-wipe,pause", "pause,disk-wipe", "pause,disk-wipe");
     parses_to("disk,disk-wipe", NULL, "disk,disk-wipe");
     parses_to("all", NULL, "kill,pause,partition,link,clock,disk,operator");
     parses_to("override", "force-leader", "override");
@@ -575,6 +601,7 @@ int main(void)
         cmocka_unit_test(test_clocks_are_bent_as_asked),
         cmocka_unit_test(test_clocks_that_cannot_be_bent),
         cmocka_unit_test(test_drawn_drift_keeps_to_what_is_declared),
+        cmocka_unit_test(test_points_inside_a_node),
         cmocka_unit_test(test_successors_can_lead),
         cmocka_unit_test(test_every_fault_is_complete),
         cmocka_unit_test(test_drawn_parameters_are_within_bounds),

@@ -6,32 +6,23 @@
  *
  * term = token = accepted epoch, durable before it is acknowledged. The last id stands for the log:
  * the number of the leader's last heartbeat seen. */
-#include "base/units.h"
-#include "nodes/peer.h"
+#include "nodes/algorithms/zab/zab.h"
 
 #include <string.h>
 
-enum kind { NOTIFICATION, FOLLOWER_INFO, NEW_EPOCH, ACK_EPOCH, PING, PING_REPLY };
+#include "base/units.h"
+
 static const char *const kinds[] = {"notification", "follower-info", "new-epoch", "ack-epoch",
                                     "ping",         "ping-reply",    NULL};
 
-/* Of NOTIFICATION: the vote. */
-enum argument { ARGUMENT_LEADER, ARGUMENT_EPOCH, ARGUMENT_LAST, ARGUMENT_ROUND };
-/* Of PING: its number and our clock, which the answer echoes. */
-enum ping_argument { ARGUMENT_NUMBER, ARGUMENT_SENT };
-#define ROUND_LOOKING (UINT64_C(1) << 40) /* added to the round by a node that still looks */
-
-enum word { WORD_CURRENT = PEER_VOTE + 1 };
 static const char *const words[] = {"term", "vote", "current", NULL};
 
-enum choice { OPTION_SETTLE };
 static const struct option options[] = {
     {"settle", OPTION_DURATION, "20ms", NS_PER_MS, 10 * NS_PER_S, NULL,
      "how long a majority of votes must stand before it counts, for a better vote to arrive"},
     {.name = NULL},
 };
 
-enum defect { HONEST, SKIP_DISCOVERY, FORGET_EPOCH, ACK_TWICE, STALE_ACK, REUSE_EPOCH };
 static const struct bug bugs[] = {
     {"skip-discovery", "leads on agreement of votes, no epoch acknowledged", "", "majority-support",
      "kill,partition", 20},
@@ -46,98 +37,9 @@ static const struct bug bugs[] = {
     {.name = NULL},
 };
 
-enum phase { LOOKING, FOLLOWING, DISCOVERING, LEADING };
-
-struct ballot {
-    uint32_t leader; /* 0: none */
-    uint64_t epoch, last;
-};
-
-/* What a node last told us. */
-struct heard {
-    uint64_t round;
-    bool looking;
-    struct ballot ballot;
-};
-
-struct zab {
-    struct peer peer;
-    enum phase phase;
-    uint32_t leader;   /* chosen: FOLLOWING */
-    bool confirmed;    /* the leader pinged: it leads, hearsay may name it */
-    uint64_t round;    /* logical clock of elections */
-    uint64_t last;     /* number of the last ping seen in the current epoch */
-    uint64_t asked_ns; /* DISCOVERING: when the epoch was proposed */
-    uint64_t epoch;    /* DISCOVERING: proposed, 0 until a majority told its own; LEADING: ours */
-    struct ballot ballot;
-    uint64_t settle_ns; /* LOOKING: when our majority counts; UINT64_MAX: none stands */
-    uint64_t repeat_ns; /* LOOKING: tell our vote again; FOLLOWING: join again until confirmed */
-    uint64_t deadline_ns;
-    struct members joined; /* DISCOVERING: who told its epoch */
-    struct members acked;
-    struct heard *heard; /* by id - 1 */
-    uint64_t storage[];
-};
-
 static bool broken(const struct zab *zab, enum defect defect)
 {
     return peer_broken(&zab->peer, defect);
-}
-
-static bool better(struct ballot a, struct ballot b)
-{
-    if (a.leader == 0 || b.leader == 0)
-        return a.leader != 0;
-    if (a.epoch != b.epoch)
-        return a.epoch > b.epoch;
-    return a.last != b.last ? a.last > b.last : a.leader > b.leader;
-}
-
-static struct ballot own_ballot(const struct zab *zab)
-{
-    const struct elector_config *config = &zab->peer.config;
-    if (elector_is_witness(config, config->id))
-        return (struct ballot){0};
-    return (struct ballot){config->id, zab->peer.durable.word[WORD_CURRENT], zab->last};
-}
-
-static void notify(struct zab *zab, uint32_t target, struct output *output)
-{
-    uint64_t looking = zab->phase == LOOKING ? ROUND_LOOKING : 0;
-    struct message message = {.kind = NOTIFICATION,
-                              .term = peer_term(&zab->peer),
-                              .argument = {zab->ballot.leader, zab->ballot.epoch, zab->ballot.last,
-                                           zab->round | looking}};
-    if (target)
-        peer_send(&zab->peer, target, message, output);
-    else
-        peer_send_all(&zab->peer, message, output);
-}
-
-static uint32_t supporters(const struct zab *zab)
-{
-    uint32_t count = zab->ballot.leader != 0;
-    for (uint32_t id = 1; id <= zab->peer.config.nodes; id++) {
-        const struct heard *heard = &zab->heard[id - 1];
-        if (id != zab->peer.config.id && heard->looking && heard->round == zab->round &&
-            heard->ballot.leader == zab->ballot.leader)
-            count++;
-    }
-    return count;
-}
-
-static void settle(struct zab *zab, uint64_t now_ns)
-{
-    bool stands = supporters(zab) >= elector_majority(&zab->peer.config);
-    zab->settle_ns = stands ? now_ns + zab->peer.config.options.at[OPTION_SETTLE] : UINT64_MAX;
-}
-
-static void vote_for(struct zab *zab, struct ballot ballot, uint64_t now_ns, struct output *output)
-{
-    zab->ballot = ballot;
-    zab->repeat_ns = now_ns + zab->peer.config.knobs.heartbeat;
-    notify(zab, 0, output);
-    settle(zab, now_ns);
 }
 
 static void look(struct zab *zab, uint64_t now_ns, const char *reason, struct output *output)
@@ -151,7 +53,7 @@ static void look(struct zab *zab, uint64_t now_ns, const char *reason, struct ou
     /* What was heard before may name a leader that is gone: only fresh answers count. */
     memset(zab->heard, 0, zab->peer.config.nodes * sizeof zab->heard[0]);
     zab->deadline_ns = now_ns + peer_timeout(&zab->peer) * 4;
-    vote_for(zab, own_ballot(zab), now_ns, output);
+    zab_vote_for(zab, zab_own_ballot(zab), now_ns, output);
 }
 
 static bool acknowledge(struct zab *zab, uint64_t epoch, uint32_t leader, struct output *output)
@@ -180,7 +82,7 @@ static void lead(struct zab *zab, uint64_t epoch, uint64_t now_ns, struct output
     zab->peer.durable.word[WORD_CURRENT] = epoch;
     peer_keep(&zab->peer, epoch, config->id, output);
     output_persist(output, &zab->peer.durable);
-    zab->ballot = own_ballot(zab);
+    zab->ballot = zab_own_ballot(zab);
     zab->deadline_ns = now_ns + config->knobs.heartbeat;
     peer_heard_members(&zab->peer, &zab->acked, zab->asked_ns);
     ping(zab, now_ns, output);
@@ -235,7 +137,7 @@ static void send_info(const struct zab *zab, struct output *output)
               (struct message){.kind = FOLLOWER_INFO, .term = peer_term(&zab->peer)}, output);
 }
 
-static void follow(struct zab *zab, uint32_t leader, uint64_t now_ns, struct output *output)
+void zab_follow(struct zab *zab, uint32_t leader, uint64_t now_ns, struct output *output)
 {
     zab->phase = FOLLOWING;
     zab->leader = leader;
@@ -252,7 +154,7 @@ static void chosen(struct zab *zab, uint64_t now_ns, struct output *output)
     if (zab->ballot.leader == zab->peer.config.id)
         discover(zab, now_ns, output);
     else
-        follow(zab, zab->ballot.leader, now_ns, output);
+        zab_follow(zab, zab->ballot.leader, now_ns, output);
 }
 
 /* Until it is answered: the chosen one may not know yet that it is chosen (its votes settle a
@@ -282,60 +184,9 @@ static void on_wake(struct zab *zab, uint64_t now_ns, struct output *output)
     } else if (repeats(zab) && now_ns >= zab->repeat_ns) {
         zab->repeat_ns = now_ns + config->knobs.heartbeat;
         if (zab->phase == LOOKING)
-            notify(zab, 0, output);
+            zab_notify(zab, 0, output);
         else
             send_info(zab, output);
-    }
-}
-
-/* Enough of those who do not look any more name one leader, and it is among them. */
-static bool established(const struct zab *zab, uint32_t leader)
-{
-    uint32_t count = 1;
-    for (uint32_t id = 1; id <= zab->peer.config.nodes; id++) {
-        const struct heard *heard = &zab->heard[id - 1];
-        count += id != zab->peer.config.id && heard->round && !heard->looking &&
-                 heard->ballot.leader == leader;
-    }
-    const struct heard *itself = &zab->heard[leader - 1];
-    return leader != zab->peer.config.id && itself->round && !itself->looking &&
-           itself->ballot.leader == leader && count >= elector_majority(&zab->peer.config);
-}
-
-static void on_notification(struct zab *zab, const struct message *message, uint64_t now_ns,
-                            struct output *output)
-{
-    uint64_t leader = message->argument[ARGUMENT_LEADER];
-    uint64_t round = message->argument[ARGUMENT_ROUND];
-    if (leader > peer_electable(&zab->peer))
-        return;
-    struct heard *heard = &zab->heard[message->source - 1];
-    *heard = (struct heard){.round = round & (ROUND_LOOKING - 1),
-                            .looking = round & ROUND_LOOKING,
-                            .ballot = {(uint32_t)leader, message->argument[ARGUMENT_EPOCH],
-                                       message->argument[ARGUMENT_LAST]}};
-    if (zab->phase != LOOKING) {
-        if (heard->looking)
-            notify(zab, message->source, output);
-        return;
-    }
-    if (!heard->looking) {
-        if (leader && established(zab, (uint32_t)leader)) {
-            zab->ballot = heard->ballot;
-            follow(zab, (uint32_t)leader, now_ns, output);
-        }
-        return;
-    }
-    if (heard->round > zab->round) {
-        zab->round = heard->round;
-        struct ballot own = own_ballot(zab);
-        vote_for(zab, better(heard->ballot, own) ? heard->ballot : own, now_ns, output);
-    } else if (heard->round < zab->round) {
-        notify(zab, message->source, output);
-    } else if (better(heard->ballot, zab->ballot)) {
-        vote_for(zab, heard->ballot, now_ns, output);
-    } else if (zab->settle_ns == UINT64_MAX) {
-        settle(zab, now_ns);
     }
 }
 
@@ -404,7 +255,7 @@ static void on_ping(struct zab *zab, const struct message *message, uint64_t now
     if (zab->phase == LEADING)
         look(zab, now_ns, "a newer epoch leads", output);
     else if (zab->phase != FOLLOWING || zab->leader != message->source)
-        follow(zab, message->source, now_ns, output);
+        zab_follow(zab, message->source, now_ns, output);
     else
         send_info(zab, output);
 }
@@ -414,7 +265,7 @@ static void on_message(struct zab *zab, const struct message *message, uint64_t 
 {
     peer_saw(&zab->peer, message->term);
     switch ((enum kind)message->kind) {
-    case NOTIFICATION: on_notification(zab, message, now_ns, output); break;
+    case NOTIFICATION: zab_on_notification(zab, message, now_ns, output); break;
     case FOLLOWER_INFO: on_follower_info(zab, message, now_ns, output); break;
     case NEW_EPOCH: on_new_epoch(zab, message, now_ns, output); break;
     case ACK_EPOCH: on_ack_epoch(zab, message, now_ns, output); break;

@@ -56,8 +56,9 @@ static bool take(void *context, uint64_t number, struct slice result)
 }
 
 static const struct grid_column columns[] = {
-    {"algorithm", false}, {"bug", false},  {"check", false},   {"seeds", false},
-    {"budget", false},    {"time", false}, {"outcome", false}, {NULL, false},
+    {"algorithm", false}, {"bug", false},     {"check", false},
+    {"seeds", false},     {"budget", false},  {"time", false},
+    {"faults", false},    {"outcome", false}, {NULL, false},
 };
 
 /* Parts of one honest algorithm are one row: the sum of them, or the first that failed. */
@@ -69,6 +70,13 @@ static void join(struct tested *sum, const struct tested *part)
     if (!sum->outcome.passed)
         one.outcome = sum->outcome;
     *sum = one;
+}
+
+/* Kinds as they are, a whole schedule by a name. */
+static const char *name_faults(const struct selftest_case *one)
+{
+    const char *under = selftest_faults(one);
+    return strchr(under, '=') ? "single-crashes" : under;
 }
 
 static void add_row(const struct selftest_case *one, uint64_t budget, const struct tested *tested,
@@ -83,6 +91,7 @@ static void add_row(const struct selftest_case *one, uint64_t budget, const stru
     grid_cell(grid, "%" PRIu64, tested->outcome.seeds);
     grid_cell(grid, "%" PRIu64, budget);
     grid_cell(grid, "%s", human_duration(tested->took_ns, took));
+    grid_cell(grid, "%s", name_faults(one));
     if (tested->outcome.passed)
         grid_cell(grid, "%s", bug ? "caught" : "not accused");
     else

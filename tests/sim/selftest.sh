@@ -6,6 +6,9 @@ LIMIT=250
 
 expect 0 "$COUP" selftest --seeds 100
 says '^passed: 0 of [0-9]+ cases failed'
+# What an honest algorithm had to bear is said: without a majority behind it single crashes, else all.
+says '^ring +none +all +100 +100 +[^ ]+ +single-crashes +not accused'
+says '^ring:quorum=on +none +all +100 +100 +[^ ]+ +all +not accused'
 
 # A bug that needs more than a third of its budget may escape after the next change of the draws.
 awk '$NF == "caught" {

@@ -6,22 +6,17 @@
  *
  * term = epoch = highest seen by the token + 1, kept on disk. With quorum=on the announcement
  * collects a vote of every member it passes, and the leader acts only on a majority of them. */
-#include "base/units.h"
-#include "nodes/peer.h"
+#include "nodes/algorithms/ring/ring.h"
 
 #include <string.h>
 
-enum kind { ELECTION, COORDINATOR, ELECTED, ACKNOWLEDGE, HEARTBEAT, HEARTBEAT_REPLY };
+#include "base/units.h"
+
 static const char *const kinds[] = {"election",  "coordinator",     "elected", "acknowledge",
                                     "heartbeat", "heartbeat-reply", NULL};
 
-/* Arguments of ELECTION: who started it, highest epoch met. Of COORDINATOR and ELECTED: the leader.
- * The last argument numbers a forward, for its acknowledgement. */
-enum argument { ARGUMENT_WHO, ARGUMENT_EPOCH, ARGUMENT_HOPS, ARGUMENT_FORWARD };
-
 static const char *const words[] = {"term", "vote", NULL};
 
-enum choice { OPTION_QUORUM, OPTION_ANSWER };
 static const struct option options[] = {
     {"quorum", OPTION_SWITCH, "off", 0, 0, NULL, "act only with the votes of a majority of all n"},
     {"answer", OPTION_DURATION, "60ms", NS_PER_MS, 60 * NS_PER_S, NULL,
@@ -29,7 +24,6 @@ static const struct option options[] = {
     {.name = NULL},
 };
 
-enum defect { HONEST, REUSE_EPOCH, FORGET_EPOCH, NO_MAJORITY, VOTE_TWICE };
 static const struct bug bugs[] = {
     {"reuse-epoch", "announces the highest epoch met instead of a new one", "",
      "single-leader-per-term", "kill", 50},
@@ -41,28 +35,6 @@ static const struct bug bugs[] = {
     {"vote-twice", "a member votes for every announcement of an epoch", "quorum=on", "vote-once",
      "partition,kill,link", 500},
     {.name = NULL},
-};
-
-enum phase { RESTING, STANDING, LEADING };
-
-/* The one message under way to our successor, kept until it is acknowledged. */
-struct forward {
-    bool waiting;
-    struct message message; /* ids in ring.ids */
-    uint64_t expires_ns;
-    uint64_t number;
-};
-
-struct ring {
-    struct peer peer;
-    enum phase phase;
-    uint32_t leader;
-    uint32_t starter; /* of the election we passed on last, 0: none since a leader was known */
-    uint64_t deadline_ns;
-    uint64_t before; /* epochs of earlier incarnations: what comes round late was perhaps led in */
-    struct forward forward;
-    uint32_t *ids; /* of the forward, nodes + 1 */
-    uint64_t storage[];
 };
 
 static bool broken(const struct ring *ring, enum defect defect)
@@ -98,41 +70,6 @@ static bool listed(const uint32_t *ids, uint32_t count, uint32_t id)
         if (ids[i] == id)
             return true;
     return false;
-}
-
-static uint32_t after(const struct ring *ring, uint32_t id)
-{
-    return id % ring->peer.config.nodes + 1;
-}
-
-/* Send what is under way to its present target. */
-static void send_forward(struct ring *ring, uint64_t now_ns, struct output *output)
-{
-    struct message message = ring->forward.message;
-    if (message.target == ring->peer.config.id)
-        return; /* a ring of one */
-    uint32_t *copy = output_ids(output, message.id_count);
-    memcpy(copy, ring->ids, message.id_count * sizeof copy[0]);
-    message.ids = copy;
-    message.argument[ARGUMENT_FORWARD] = ++ring->forward.number;
-    ring->forward.waiting = true;
-    ring->forward.expires_ns = now_ns + ring->peer.config.options.at[OPTION_ANSWER];
-    peer_send(&ring->peer, message.target, message, output);
-}
-
-/* Take `message` as the one under way, with ourselves added to its list if `join`. A newer one
- * replaces an older: whoever started that will miss it and try again. */
-static void pass_on(struct ring *ring, const struct message *message, bool join, uint64_t now_ns,
-                    struct output *output)
-{
-    uint32_t self = ring->peer.config.id;
-    ring->forward.message = *message;
-    if (message->id_count)
-        memcpy(ring->ids, message->ids, message->id_count * sizeof ring->ids[0]);
-    if (join)
-        ring->ids[ring->forward.message.id_count++] = self;
-    ring->forward.message.target = after(ring, self);
-    send_forward(ring, now_ns, output);
 }
 
 static bool grant(struct ring *ring, uint64_t epoch, uint32_t candidate, struct output *output)
@@ -208,7 +145,7 @@ static void announce(struct ring *ring, const struct message *token, uint64_t no
         peer_keep(&ring->peer, next, leader, output);
         ring->leader = leader == self ? 0 : leader;
     }
-    pass_on(ring, &message, join, now_ns, output);
+    ring_pass_on(ring, &message, join, now_ns, output);
     if (leader == self && !quorum(ring))
         lead(ring, next, now_ns, output);
     if (ring->peer.config.nodes == 1 && quorum(ring))
@@ -227,7 +164,7 @@ static void stand(struct ring *ring, uint64_t now_ns, struct output *output)
                             .term = peer_term(&ring->peer),
                             .argument = {config->id, ring->peer.highest_seen}};
     if (config->nodes > 1) {
-        pass_on(ring, &token, true, now_ns, output);
+        ring_pass_on(ring, &token, true, now_ns, output);
         return;
     }
     token.ids = &config->id;
@@ -252,7 +189,7 @@ static void on_election(struct ring *ring, const struct message *message, uint64
     ring->starter = starter;
     struct message token = *message;
     token.argument[ARGUMENT_EPOCH] = ring->peer.highest_seen;
-    pass_on(ring, &token, true, now_ns, output);
+    ring_pass_on(ring, &token, true, now_ns, output);
 }
 
 /* The announcement is back where it began, or has met everybody. */
@@ -300,7 +237,7 @@ static void on_coordinator(struct ring *ring, const struct message *message, uin
     }
     struct message next = *message;
     next.argument[ARGUMENT_HOPS]++;
-    pass_on(ring, &next, join, now_ns, output);
+    ring_pass_on(ring, &next, join, now_ns, output);
     if (leader == config->id && !quorum(ring))
         lead(ring, message->term, now_ns, output);
 }
@@ -366,31 +303,12 @@ static void on_message(struct ring *ring, const struct message *message, uint64_
     }
 }
 
-/* It may be on the list although it is silent: it is heard and does not hear, and elected it would
- * never know. */
-static void unlist(struct ring *ring, uint32_t id)
-{
-    struct message *message = &ring->forward.message;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < message->id_count; i++)
-        if (ring->ids[i] != id)
-            ring->ids[kept++] = ring->ids[i];
-    message->id_count = kept;
-}
-
 /* The successor is silent: skip it. Back at ourselves, everybody else is dead: it came round. */
 static void skip_successor(struct ring *ring, uint64_t now_ns, struct output *output)
 {
-    struct message *message = &ring->forward.message;
-    if (message->kind == ELECTION)
-        unlist(ring, message->target);
-    message->target = after(ring, message->target);
-    if (message->target != ring->peer.config.id) {
-        send_forward(ring, now_ns, output);
+    if (ring_send_next(ring, now_ns, output))
         return;
-    }
-    ring->forward.waiting = false;
-    struct message back = *message;
+    struct message back = ring->forward.message;
     back.ids = ring->ids;
     if (back.kind == ELECTION)
         announce(ring, &back, now_ns, output);

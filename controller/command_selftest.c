@@ -163,7 +163,7 @@ static int selftest_command(const struct command_line *line, struct error *error
 static const struct command_option selftest_options[] = {
     {"jobs", 'j', ARGUMENT_COUNT, "N", NULL, 1, FARM_WORKERS_MAX, NULL,
      "processes that work at once; as many as there are cores when not given"},
-    {"seeds", 's', ARGUMENT_COUNT, "N", "1000", 1, 1000000, NULL,
+    {"seeds", 's', ARGUMENT_COUNT, "N", "2500", 1, 1000000, NULL,
      "simulated runs of each honest algorithm"},
     {"json", 0, ARGUMENT_NONE, NULL, NULL, 0, 0, NULL, "print a JSON array"},
     {.name = NULL},

@@ -9,6 +9,7 @@
 #include "controller/fuse_mount.h"
 #include "controller/run_options.h"
 #include "controller/scenario_use.h"
+#include "simulator/suited.h"
 
 /* "all" is all that can be done to real processes on this machine; a disk fault named is tried, and
  * skipped with the reason where there are no disks to trouble. What the algorithm cannot do is not
@@ -22,13 +23,9 @@ static int named_faults(const struct command_line *line, struct run_config *conf
     int rc = faults_parse(text, config->faults, &config->fault_count, error);
     if (rc < 0)
         return rc;
-    bool no_disk =
-        !config->algorithm->durable || (strcmp(text, "all") == 0 && fuse_probe(&missing, &fix) < 0);
-    if (no_disk)
+    config->fault_count = suited_faults(config->algorithm, config->faults, config->fault_count);
+    if (strcmp(text, "all") == 0 && fuse_probe(&missing, &fix) < 0)
         config->fault_count = faults_without(config->faults, config->fault_count, FACILITY_DISK);
-    if (algorithm_no_transfer(config->algorithm))
-        config->fault_count =
-            faults_without(config->faults, config->fault_count, FACILITY_TRANSFER);
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "controller/scenario_use.h"
 #include "controller/sim_sweep.h"
 #include "controller/version.h"
+#include "simulator/suited.h"
 
 /* "3..7" or "5"; with one number `*ret_first` stays. */
 static int parse_range(const char *text, const char *what, uint64_t *ret_first, uint64_t *ret_last,
@@ -89,10 +90,8 @@ static int named_faults(const struct command_line *line, struct sim_config *base
                         struct error *error)
 {
     int rc = faults_parse(command_text(line, "faults"), base->kinds, &base->kind_count, error);
-    if (rc == 0 && algorithm_no_transfer(base->algorithm))
-        base->kind_count = faults_without(base->kinds, base->kind_count, FACILITY_TRANSFER);
-    if (rc == 0 && !base->algorithm->durable)
-        base->kind_count = faults_without(base->kinds, base->kind_count, FACILITY_DISK);
+    if (rc == 0)
+        base->kind_count = suited_faults(base->algorithm, base->kinds, base->kind_count);
     return rc;
 }
 

@@ -3,6 +3,7 @@
  * reports that it listens. */
 #define _GNU_SOURCE
 #include "controller/world_internal.h"
+#include "simulator/suited.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -277,7 +278,7 @@ static void on_view(void *context, struct cluster_view *out)
     clocks_view(world, out);
     view_service(world, out);
     out->missing[FACILITY_DISK] = disks_missing(world);
-    out->missing[FACILITY_TRANSFER] = algorithm_no_transfer(world->config.run->algorithm);
+    suited_missing(world->config.run->algorithm, out->missing);
 }
 
 /* The engine stamped it when it happened. */

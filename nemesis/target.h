@@ -56,6 +56,7 @@ enum facility {
     FACILITY_WALL_CLOCK,
     FACILITY_CLOCK_RATE,
     FACILITY_DISK,
+    FACILITY_STATE,   /* that the algorithm makes durable */
     FACILITY_SERVICE, /* a coordination service; cluster_view.service says whether there is one */
     FACILITY_TRANSFER,
     FACILITIES,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/units.h"
+#include "simulator/suited.h"
 
 static void view_service(const struct sim_world *world, struct cluster_view *out)
 {
@@ -24,7 +25,7 @@ static void view(void *context, struct cluster_view *out)
     *out = (struct cluster_view){.nodes = elector->nodes,
                                  .witnesses = elector->witnesses,
                                  .leader = sim_world_leader(world)};
-    out->missing[FACILITY_TRANSFER] = algorithm_no_transfer(world->config->algorithm);
+    suited_missing(world->config->algorithm, out->missing);
     for (uint32_t i = 0; i < elector->nodes; i++) {
         const struct machine *machine = &world->machines[i];
         if (machine->life != LIFE_DOWN)

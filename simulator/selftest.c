@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "simulator/suited.h"
 
 /* What an algorithm without a majority behind it bears: one crash after the other. In a partition
  * it has two leaders, and nobody may know the newest term when all who led or followed in it are
@@ -118,8 +119,8 @@ const char *selftest_faults(const struct selftest_case *one)
 static int read_kinds(const char *text, struct sim_config *config, struct error *error)
 {
     int rc = faults_parse(text, config->kinds, &config->kind_count, error);
-    if (rc == 0 && algorithm_no_transfer(config->algorithm))
-        config->kind_count = faults_without(config->kinds, config->kind_count, FACILITY_TRANSFER);
+    if (rc == 0)
+        config->kind_count = suited_faults(config->algorithm, config->kinds, config->kind_count);
     return rc;
 }
 

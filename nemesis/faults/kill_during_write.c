@@ -38,6 +38,7 @@ const struct fault fault_kill_during_write = {
     .name = "kill-during-write",
     .summary = "end the process while it makes its state durable, start it again",
     .group = "kill",
+    .needs = FACILITY_STATE,
     .nodes_min = 2,
     .targets = targets,
     .target_count = sizeof targets / sizeof targets[0],

@@ -72,7 +72,12 @@ static int mount_inside(void *context, int outside_fd)
     int connection;
     (void)context;
     (void)outside_fd;
-    return try_mount("/proc", &connection);
+    int code = try_mount("/proc", &connection);
+    if (code == 0) { /* nobody will answer: whatever looks there on the way out must not wait */
+        (void)umount2("/proc", MNT_DETACH);
+        (void)close(connection);
+    }
+    return code;
 }
 
 int fuse_probe(struct error *error, const char **ret_fix)

@@ -1,5 +1,7 @@
 #include "controller/scenario_use.h"
 
+#include <string.h>
+
 #include <errno.h>
 
 #include "controller/expectation.h"
@@ -53,6 +55,30 @@ static int vet(const struct scenario *scenario, struct error *error)
     return 0;
 }
 
+/* Whether "a=1,b=2" gives the name at the head of `pair`. */
+static bool gives(const char *list, const char *pair)
+{
+    size_t name = strcspn(pair, "=") + 1;
+    for (const char *at = list; *at; at += *at == ',') {
+        if (strncmp(at, pair, name) == 0)
+            return true;
+        at += strcspn(at, ",");
+    }
+    return false;
+}
+
+/* What the user gives comes instead of what the file gives, name by name. */
+static void merge(const char *file, const char *user, struct text *out)
+{
+    for (const char *at = file; *at; at += *at == ',') {
+        size_t length = strcspn(at, ",");
+        if (!gives(user, at))
+            text_add(out, "%.*s,", (int)length, at);
+        at += length;
+    }
+    text_add(out, "%s", user);
+}
+
 static int take_one(const struct counterpart *counterpart, struct text *text,
                     struct scenario_use *use, struct error *error)
 {
@@ -60,9 +86,12 @@ static int take_one(const struct counterpart *counterpart, struct text *text,
     if (given && !counterpart->added)
         return 0;
     scenario_value(&use->scenario, counterpart->key, text);
-    if (given)
-        text_add(text, "%s%s", text->length ? "," : "",
-                 command_text(&use->line, counterpart->option));
+    if (given) {
+        struct text merged = {0};
+        merge(text_string(text), command_text(&use->line, counterpart->option), &merged);
+        text_release(text);
+        *text = merged;
+    }
     if (text->length == 0)
         return 0;
     if (command_give(&use->line, counterpart->option, text_string(text), error) < 0)

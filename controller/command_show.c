@@ -124,7 +124,7 @@ static int show_events(struct history_reader *reader, const struct filter *filte
     }
     if (rc == 0)
         rc = output_text(&out, error);
-    if (rc == 0 && !any)
+    if (rc == 0 && !any && !history_damage(reader))
         (void)fprintf(stderr, "coup show: no event matches\n");
     text_release(&out);
     return rc;

@@ -163,10 +163,21 @@ void program_expect_line(const struct program_bench *bench, const char *about)
     text_release(&err);
 }
 
-pid_t program_inside(pid_t coup)
+/* What runs inside is the child that comes after the run's folder: those before it only try what
+ * the machine can do. */
+static void wait_for_folder(const struct program_bench *bench, const char *folder)
+{
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/%s", bench->folder, folder);
+    for (int i = 0; i < 8000 && access(path, F_OK) < 0; i++)
+        (void)usleep(500);
+}
+
+pid_t program_inside(const struct program_bench *bench, const char *folder, pid_t coup)
 {
     char path[64];
     int child = 0;
+    wait_for_folder(bench, folder);
     (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)coup, (int)coup);
     for (int i = 0; i < 2000; i++) {
         FILE *file = fopen(path, "r");

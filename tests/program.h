@@ -46,7 +46,7 @@ void program_expect_line(const struct program_bench *bench, const char *about);
 void program_tool(const char *tool, const char *first, const char *second);
 
 /* The process inside the sandbox, as soon as it exists; 0: coup ended before. */
-pid_t program_inside(pid_t coup);
+pid_t program_inside(const struct program_bench *bench, const char *folder, pid_t coup);
 
 /* Processes, interfaces, mounts and shared-memory files beyond what was there at program_open(). */
 unsigned program_left(const struct program_bench *bench);

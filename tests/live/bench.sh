@@ -18,5 +18,5 @@ says '^  coup-node +3 processes +RSS +[1-9]'
 says '^  command to first leader +median +[0-9.]+m?s '
 
 expect 0 "$COUP" bench inject --rounds 5
-says '^25 nodes in two halves, 312 links'
+says '^25 +312 +switch +5 '
 finish

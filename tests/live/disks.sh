@@ -19,7 +19,7 @@ says '^  power-loss +[0-9]+ +0 +[1-9]'
 expect 0 bin/coup show none/history.coup --f fault
 says 'reason="coup-disk is not built.*scripts/setup.*outcome=skipped'
 run bin/coup run -q -n 3 -t 300ms --faults all --seed 1 -o some
-says '^  kill '
+says '^  (kill|crash-loop|term-stop|kill-during-write) '
 ! grep -qE "^  ($kinds) " "$work/out" || complain "all means disks" "$(<"$work/out")"
 
 if ! grep -q '^fuse *ok' "$work/doctor"; then

@@ -30,17 +30,6 @@ static bool has_bytes(const struct program_bench *bench, const char *name)
     return stat(path, &file) == 0 && file.st_size > 0;
 }
 
-/* What runs inside is the child that comes after the run's folder: those before it only try what
- * the machine can do. */
-static pid_t find_inside(const struct program_bench *bench, const char *folder, pid_t pid)
-{
-    char path[256];
-    (void)snprintf(path, sizeof path, "%s/%s", bench->folder, folder);
-    for (int i = 0; i < 4000 && access(path, F_OK) < 0; i++)
-        (void)usleep(500);
-    return program_inside(pid);
-}
-
 static void kill_one(const struct killing *killing, int number, struct random *random)
 {
     const struct program_bench *bench = &killing->bench;
@@ -52,7 +41,7 @@ static void kill_one(const struct killing *killing, int number, struct random *r
                                     "--faults", "kill,pause,partition"));
     bool outside = random_chance(random, 500000);
     uint64_t ms = random_below(random, KILLED_WITHIN_MS);
-    pid_t inside = outside ? 0 : find_inside(bench, folder, pid);
+    pid_t inside = outside ? 0 : program_inside(bench, folder, pid);
     (void)usleep((useconds_t)(ms * 1000));
     (void)kill(outside || inside == 0 ? pid : inside, SIGKILL);
     int code = program_wait(pid, 4000 + killing->gone_within_ms);

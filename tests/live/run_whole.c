@@ -146,7 +146,7 @@ static void test_early_interrupt(void **state)
         char folder[32];
         (void)snprintf(folder, sizeof folder, "early-%u", ms);
         pid_t pid = program_start(bench, "", WORDS("run", "-n", "3", "-t", "60s", "-o", folder));
-        (void)program_inside(pid);
+        (void)program_inside(bench, folder, pid);
         (void)usleep(ms * 1000);
         (void)kill(pid, SIGTERM);
         int code = program_wait(pid, 15000);

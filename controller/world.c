@@ -132,7 +132,11 @@ static int start_child(struct world *world, struct child *child, struct error *e
 void world_start(struct world *world, struct child *child)
 {
     struct error error;
-    if (!world->finishing && start_child(world, child, &error) < 0)
+    if (world->finishing || child->pid != 0) /* another fault may have started it already */
+        return;
+    if (child->link) /* it is not wholly gone yet: the next tick looks again */
+        world->restart_ns[slot_of(world, child)] = world_now(world);
+    else if (start_child(world, child, &error) < 0)
         world_fail(world, &error);
 }
 

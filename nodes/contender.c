@@ -69,11 +69,26 @@ bool contender_alive(struct contender *contender, const struct answer *answer, u
     return true;
 }
 
-uint64_t contender_wake_ns(const struct contender *contender)
+/* When contender_keep() has something to do, or the session ends. */
+static uint64_t keep_ns(const struct contender *contender)
 {
     if (contender->session && contender->until_ns < contender->beat_ns)
         return contender->until_ns;
     return contender->beat_ns;
+}
+
+void contender_believe(const struct contender *contender, struct belief belief, uint64_t retry_ns,
+                       uint64_t now_ns, struct output *output)
+{
+    uint64_t wake_ns = keep_ns(contender);
+    if (belief.role == ROLE_LEADER) {
+        belief.until_ns = contender->until_ns;
+        belief.may_act = now_ns < contender->until_ns;
+    } else {
+        belief.token = 0;
+    }
+    output->belief = belief;
+    output->wake_ns = contender->session && retry_ns < wake_ns ? retry_ns : wake_ns;
 }
 
 int contender_validate(const struct elector_config *config, const char *name, struct error *error)

@@ -69,8 +69,11 @@ static inline bool contender_expired(const struct contender *contender, uint64_t
 {
     return contender->session && now_ns >= contender->until_ns;
 }
-/* When contender_keep() has something to do, or the session ends. */
-uint64_t contender_wake_ns(const struct contender *contender);
+/* Belief and next wake-up of a node whose claim is bound to its session. Of `belief` the role, the
+ * leader, the term and the token are given; the token counts while the role is the leader's.
+ * `retry_ns`: when it has something to do besides keeping the session. */
+void contender_believe(const struct contender *contender, struct belief belief, uint64_t retry_ns,
+                       uint64_t now_ns, struct output *output);
 
 /* As algorithm->validate; `name` is the algorithm's. */
 int contender_validate(const struct elector_config *config, const char *name, struct error *error);

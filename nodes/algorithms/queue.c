@@ -351,17 +351,12 @@ static void step(void *state, const struct input *input, struct output *output)
         break;
     }
     }
-    bool leads = self->stage == HOLDING;
-    uint64_t until_ns = self->contender.until_ns;
-    uint64_t wake_ns = contender_wake_ns(&self->contender);
-    output->belief = (struct belief){.role = roles[self->stage],
-                                     .leader = self->leader,
-                                     .term = self->term,
-                                     .token = leads ? self->record : 0,
-                                     .until_ns = leads ? until_ns : 0,
-                                     .may_act = leads && input->now_ns < until_ns};
-    output->wake_ns =
-        self->contender.session && self->retry_ns < wake_ns ? self->retry_ns : wake_ns;
+    contender_believe(&self->contender,
+                      (struct belief){.role = roles[self->stage],
+                                      .leader = self->leader,
+                                      .term = self->term,
+                                      .token = self->record},
+                      self->retry_ns, input->now_ns, output);
 }
 
 static size_t state_size(const struct elector_config *config)

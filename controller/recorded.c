@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "nemesis/record.h"
 
 #define DEFAULT_PAUSE_NS (100 * NS_PER_MS) /* of clients, where a header does not tell */
 
@@ -19,21 +20,6 @@ static int read_algorithm(struct recorded *recorded, struct error *error)
         rc = recorded->algorithm->validate(&recorded->elector, error);
     text_release(&text);
     return rc;
-}
-
-static int read_schedule(struct recorded *recorded, struct error *error)
-{
-    const struct history_header *header = recorded->header;
-    for (uint32_t i = 0; i < header->schedule_count; i++) {
-        struct scheduled_fault scheduled;
-        int rc = scheduled_fault_parse(header->schedule[i], header->nodes, &scheduled, error);
-        if (rc < 0) {
-            error_prefix(error, "fault %u of the schedule", i + 1);
-            return rc;
-        }
-        schedule_add(&recorded->schedule, &scheduled);
-    }
-    return 0;
 }
 
 static int check_sizes(const struct history_header *header, struct error *error)
@@ -59,23 +45,11 @@ int recorded_open(const struct history_header *header, struct recorded *out, str
     if (rc == 0 && *header->faults)
         rc = faults_parse(header->faults, out->faults, &out->fault_count, error);
     if (rc == 0)
-        rc = read_schedule(out, error);
+        rc = schedule_read(header->schedule, header->schedule_count, header->nodes, &out->schedule,
+                           error);
     if (rc < 0)
         recorded_release(out);
     return rc;
-}
-
-/* The nodes of "on=n1+n2,loss=20%". */
-static bool read_targets(struct slice parameters, uint32_t nodes, struct target *out)
-{
-    static const char word[] = "on=";
-    if (parameters.length < sizeof word || memcmp(parameters.at, word, sizeof word - 1) != 0)
-        return false;
-    const char *at = parameters.at + sizeof word - 1;
-    size_t left = parameters.length - (sizeof word - 1);
-    const char *comma = memchr(at, ',', left);
-    struct slice text = {at, comma ? (size_t)(comma - at) : left};
-    return target_parse(text, nodes, out, NULL) == 0;
 }
 
 void recorded_event(struct recorded *recorded, const struct event *event)
@@ -88,7 +62,7 @@ void recorded_event(struct recorded *recorded, const struct event *event)
         return;
     struct scheduled_fault *scheduled = &recorded->schedule.faults[id - 1];
     struct target target;
-    if (!read_targets(event_text(event, FIELD_PARAMETERS), recorded->header->nodes, &target))
+    if (target_parse(record_parameter(event, "on"), recorded->header->nodes, &target, NULL) < 0)
         return;
     scheduled->target = target;
     scheduled->at_ns = begin_ns - recorded->faults_ns;

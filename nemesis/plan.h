@@ -55,6 +55,10 @@ void scheduled_fault_format(const struct scheduled_fault *scheduled, struct text
 int scheduled_fault_parse(const char *line, uint32_t nodes, struct scheduled_fault *out,
                           struct error *error);
 
+/* The lines of a history's header, in any order; the error names the one that cannot be read. */
+int schedule_read(char *const *lines, uint32_t count, uint32_t nodes, struct schedule *out,
+                  struct error *error);
+
 /* Insert in order of at_ns (after equals) and number anew from there. */
 void schedule_add(struct schedule *schedule, const struct scheduled_fault *scheduled);
 /* The kinds that come up in it, without repeats, in registry order. Returns how many. */

@@ -86,3 +86,18 @@ void record_heal(const struct fault_record *record, uint64_t time_ns, struct eve
     *out = nemesis_event(record, F_HEAL, time_ns);
     event_set(out, FIELD_VALUE, record->touched);
 }
+
+struct slice record_parameter(const struct event *event, const char *name)
+{
+    struct slice rest = event_text(event, FIELD_PARAMETERS);
+    size_t wanted = strlen(name);
+    while (rest.length > 0) {
+        const char *comma = memchr(rest.at, ',', rest.length);
+        size_t length = comma ? (size_t)(comma - rest.at) : rest.length;
+        if (length > wanted && rest.at[wanted] == '=' && memcmp(rest.at, name, wanted) == 0)
+            return (struct slice){rest.at + wanted + 1, length - wanted - 1};
+        length += comma != NULL;
+        rest = (struct slice){rest.at + length, rest.length - length};
+    }
+    return (struct slice){0};
+}

@@ -24,4 +24,8 @@ void record_fault(const struct fault_record *record, uint64_t time_ns, struct te
                   struct event *out);
 void record_heal(const struct fault_record *record, uint64_t time_ns, struct event *out);
 
+/* The value of a name in the parameters of a fault's event, "on=n2,loss=30%"; empty: it has none.
+ * Borrows the event. */
+struct slice record_parameter(const struct event *event, const char *name);
+
 #endif

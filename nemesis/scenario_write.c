@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "nemesis/record.h"
 
 int resolved_read(const struct history_header *header, struct resolved *out, struct error *error)
 {
@@ -13,38 +14,11 @@ int resolved_read(const struct history_header *header, struct resolved *out, str
     if (header->nodes < 1 || header->nodes > NODES_MAX)
         return error_usage(error, "%" PRIu32 " nodes: a scenario has 1 to %u", header->nodes,
                            NODES_MAX);
-    for (uint32_t i = 0; i < header->schedule_count; i++) {
-        struct scheduled_fault scheduled;
-        int rc = scheduled_fault_parse(header->schedule[i], header->nodes, &scheduled, error);
-        if (rc < 0) {
-            error_prefix(error, "planned fault %" PRIu32, i + 1);
-            resolved_release(&resolved);
-            return rc;
-        }
-        schedule_add(&resolved.schedule, &scheduled);
-    }
-    *out = resolved;
-    return 0;
-}
-
-/* The value of a name in "on=n2,loss=30%,at=1200ms,by=n2", as long as `out` has room. */
-static bool parameter_of(const struct event *event, const char *name, char out[UNIT_TEXT_MAX])
-{
-    struct slice rest = event_text(event, FIELD_PARAMETERS);
-    size_t wanted = strlen(name);
-    while (rest.length > 0) {
-        const char *comma = memchr(rest.at, ',', rest.length);
-        size_t length = comma ? (size_t)(comma - rest.at) : rest.length;
-        if (length > wanted && rest.at[wanted] == '=' && memcmp(rest.at, name, wanted) == 0 &&
-            length - wanted <= UNIT_TEXT_MAX) {
-            (void)snprintf(out, UNIT_TEXT_MAX, "%.*s", (int)(length - wanted - 1),
-                           rest.at + wanted + 1);
-            return true;
-        }
-        length += comma != NULL;
-        rest = (struct slice){rest.at + length, rest.length - length};
-    }
-    return false;
+    int rc = schedule_read(header->schedule, header->schedule_count, header->nodes,
+                           &resolved.schedule, error);
+    if (rc == 0)
+        *out = resolved;
+    return rc;
 }
 
 /* An actor becomes a node by name, and such a fault never waits until it can take effect: it begins
@@ -63,13 +37,13 @@ static void pin(struct scheduled_fault *scheduled, const struct target *actor, u
 static void begin_at(const struct resolved *resolved, const struct event *event,
                      struct scheduled_fault *scheduled)
 {
-    char at[UNIT_TEXT_MAX], by[UNIT_TEXT_MAX];
-    struct error ignored;
+    struct slice text = record_parameter(event, "at");
+    char at[UNIT_TEXT_MAX];
     struct target actor;
     uint64_t at_ns;
-    if (!parameter_of(event, "at", at) || !parameter_of(event, "by", by) ||
-        parse_duration(at, &at_ns, &ignored) < 0 ||
-        target_parse(slice_of(by), NODES_MAX, &actor, &ignored) < 0)
+    (void)snprintf(at, sizeof at, "%.*s", (int)text.length, text.length ? text.at : "");
+    if (parse_duration(at, &at_ns, NULL) < 0 ||
+        target_parse(record_parameter(event, "by"), NODES_MAX, &actor, NULL) < 0)
         return;
     scheduled->at_ns = at_ns;
     scheduled->after = (struct trigger){0};

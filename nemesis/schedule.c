@@ -249,3 +249,21 @@ int scheduled_fault_parse(const char *line, uint32_t nodes, struct scheduled_fau
     free(words.copy);
     return rc;
 }
+
+int schedule_read(char *const *lines, uint32_t count, uint32_t nodes, struct schedule *out,
+                  struct error *error)
+{
+    struct schedule schedule = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        struct scheduled_fault scheduled;
+        int rc = scheduled_fault_parse(lines[i], nodes, &scheduled, error);
+        if (rc < 0) {
+            error_prefix(error, "planned fault %" PRIu32, i + 1);
+            schedule_release(&schedule);
+            return rc;
+        }
+        schedule_add(&schedule, &scheduled);
+    }
+    *out = schedule;
+    return 0;
+}

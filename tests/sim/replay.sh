@@ -35,7 +35,7 @@ says '^  version then 9\.9, now [0-9]'
 sed '1s/"algorithm":"raft"/"algorithm":"raft9"/' bad.jsonl >unknown.jsonl
 refuse 64 "unknown.jsonl: .*'raft9'" "$COUP" replay unknown.jsonl
 sed '1s/fault=[a-z-]*/fault=meteor/' bad.jsonl >meteor.jsonl
-refuse 64 "meteor.jsonl: fault [0-9]+ of the schedule: .*'meteor'" "$COUP" replay meteor.jsonl
+refuse 64 "meteor.jsonl: planned fault [0-9]+: .*'meteor'" "$COUP" replay meteor.jsonl
 sed '1s/"nodes":5/"nodes":0/' bad.jsonl >empty.jsonl
 refuse 64 'empty.jsonl: it has no nodes' "$COUP" replay empty.jsonl
 sed '1s/"nodes":5/"nodes":1000/' bad.jsonl >many.jsonl

@@ -1,52 +1,7 @@
-#include "nodes/coordinator_core.h"
+#include "nodes/coordinator_state.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-struct lasting {
-    uint64_t number, ttl_ns, deadline_ns;
-    uint32_t owner;
-};
-
-/* In order of their numbers. */
-struct record {
-    uint64_t number, session;
-    uint32_t owner;
-    bool queued;
-};
-
-struct watch {
-    uint64_t record, id;
-    uint32_t node;
-};
-
-struct row {
-    uint64_t token, until_ns; /* wall */
-    uint32_t owner, name;     /* who asked, and as whom; 0: nobody's */
-};
-
-struct coordinator {
-    uint32_t nodes;
-    uint64_t *newest; /* id of the last ask, by node id */
-    uint64_t revision;
-    struct lasting *sessions;
-    struct record *records;
-    struct watch *watches;
-    uint32_t session_count, session_capacity;
-    uint32_t record_count, record_capacity;
-    uint32_t watch_count, watch_capacity;
-    struct row row;
-    struct stored_list changes;
-};
-
-/* Room for one more in an array that doubles. */
-#define GROW(array, count, capacity)                                   \
-    do {                                                               \
-        if ((count) == (capacity)) {                                   \
-            (capacity) = (capacity) ? (capacity)*2 : 16;               \
-            (array) = must_grow((array), (capacity), sizeof *(array)); \
-        }                                                              \
-    } while (0)
 
 struct coordinator *coordinator_new(uint32_t nodes)
 {
@@ -54,12 +9,6 @@ struct coordinator *coordinator_new(uint32_t nodes)
     coordinator->nodes = nodes;
     coordinator->newest = must_alloc(nodes + 1, sizeof *coordinator->newest);
     return coordinator;
-}
-
-void stored_list_release(struct stored_list *list)
-{
-    free(list->at);
-    *list = (struct stored_list){0};
 }
 
 void coordinator_free(struct coordinator *coordinator)
@@ -72,119 +21,6 @@ void coordinator_free(struct coordinator *coordinator)
     free(coordinator->watches);
     stored_list_release(&coordinator->changes);
     free(coordinator);
-}
-
-/* --- what is durable --- */
-
-static void add_stored(struct stored_list *list, struct stored stored)
-{
-    GROW(list->at, list->count, list->capacity);
-    list->at[list->count++] = stored;
-}
-
-static struct stored stored_session(const struct lasting *session)
-{
-    return (struct stored){.kind = STORED_SESSION,
-                           .number = session->number,
-                           .value = session->ttl_ns,
-                           .owner = session->owner};
-}
-
-static struct stored stored_record(const struct record *record)
-{
-    return (struct stored){.kind = STORED_RECORD,
-                           .number = record->number,
-                           .value = record->session,
-                           .owner = record->owner,
-                           .name = record->queued};
-}
-
-static struct stored stored_row(const struct row *row)
-{
-    return (struct stored){.kind = STORED_ROW,
-                           .number = row->token,
-                           .value = row->until_ns,
-                           .owner = row->owner,
-                           .name = row->name};
-}
-
-void coordinator_dump(const struct coordinator *coordinator, struct stored_list *out)
-{
-    add_stored(out, (struct stored){.kind = STORED_REVISION, .number = coordinator->revision});
-    for (uint32_t i = 0; i < coordinator->session_count; i++)
-        add_stored(out, stored_session(&coordinator->sessions[i]));
-    for (uint32_t i = 0; i < coordinator->record_count; i++)
-        add_stored(out, stored_record(&coordinator->records[i]));
-    if (coordinator->row.token)
-        add_stored(out, stored_row(&coordinator->row));
-}
-
-struct stored_list *coordinator_changes(struct coordinator *coordinator)
-{
-    return &coordinator->changes;
-}
-
-static uint64_t next_revision(struct coordinator *coordinator)
-{
-    coordinator->revision++;
-    add_stored(&coordinator->changes,
-               (struct stored){.kind = STORED_REVISION, .number = coordinator->revision});
-    return coordinator->revision;
-}
-
-static void add_session(struct coordinator *coordinator, struct lasting session)
-{
-    GROW(coordinator->sessions, coordinator->session_count, coordinator->session_capacity);
-    coordinator->sessions[coordinator->session_count++] = session;
-}
-
-/* Records come in order, but what is loaded may not. */
-static void add_record(struct coordinator *coordinator, struct record record)
-{
-    GROW(coordinator->records, coordinator->record_count, coordinator->record_capacity);
-    uint32_t at = coordinator->record_count++;
-    for (; at > 0 && coordinator->records[at - 1].number > record.number; at--)
-        coordinator->records[at] = coordinator->records[at - 1];
-    coordinator->records[at] = record;
-}
-
-static bool load_held(struct coordinator *coordinator, const struct stored *stored, uint64_t now_ns)
-{
-    if (stored->owner < 1 || stored->owner > coordinator->nodes)
-        return false;
-    if (stored->kind == STORED_SESSION) {
-        if (coordinator->session_count == COORDINATOR_SESSIONS_MAX)
-            return false;
-        add_session(coordinator, (struct lasting){.number = stored->number,
-                                                  .ttl_ns = stored->value,
-                                                  .deadline_ns = now_ns + stored->value,
-                                                  .owner = stored->owner});
-        return true;
-    }
-    if (coordinator->record_count == COORDINATOR_RECORDS_MAX)
-        return false;
-    add_record(coordinator, (struct record){.number = stored->number,
-                                            .session = stored->value,
-                                            .owner = stored->owner,
-                                            .queued = stored->name});
-    return true;
-}
-
-bool coordinator_load(struct coordinator *coordinator, const struct stored *stored, uint64_t now_ns)
-{
-    switch (stored->kind) {
-    case STORED_REVISION: coordinator->revision = stored->number; return true;
-    case STORED_SESSION:
-    case STORED_RECORD: return load_held(coordinator, stored, now_ns);
-    case STORED_ROW:
-        coordinator->row = (struct row){.token = stored->number,
-                                        .until_ns = stored->value,
-                                        .owner = stored->owner,
-                                        .name = stored->name};
-        return stored->owner <= coordinator->nodes && stored->name <= coordinator->nodes;
-    case STORED_KINDS: break;
-    }
-    return false;
 }
 
 /* --- what is said --- */
@@ -244,9 +80,10 @@ static void delete_record(struct coordinator *coordinator, uint32_t at, enum eve
                           const char *reason, struct outbox *outbox)
 {
     const struct record gone = coordinator->records[at];
-    (void)next_revision(coordinator);
-    add_stored(&coordinator->changes,
-               (struct stored){.kind = STORED_RECORD, .gone = true, .number = gone.number});
+    (void)coordinator_next_revision(coordinator);
+    coordinator_add_stored(
+        &coordinator->changes,
+        (struct stored){.kind = STORED_RECORD, .gone = true, .number = gone.number});
     record_event(f, record_name(&gone, outbox), gone.owner, gone.number, reason, outbox);
     coordinator->record_count--;
     for (; at < coordinator->record_count; at++)
@@ -259,8 +96,8 @@ static void end_session(struct coordinator *coordinator, struct lasting *session
                         const char *reason, struct outbox *outbox)
 {
     uint64_t number = session->number;
-    add_stored(&coordinator->changes,
-               (struct stored){.kind = STORED_SESSION, .gone = true, .number = number});
+    coordinator_add_stored(&coordinator->changes,
+                           (struct stored){.kind = STORED_SESSION, .gone = true, .number = number});
     *session = coordinator->sessions[--coordinator->session_count];
     for (uint32_t i = 0; i < coordinator->record_count;)
         if (coordinator->records[i].session == number)
@@ -324,12 +161,12 @@ static bool on_open(struct asking *asking)
     struct coordinator *coordinator = asking->coordinator;
     if (coordinator->session_count == COORDINATOR_SESSIONS_MAX || asking->ask->ttl_ns == 0)
         return false;
-    struct lasting session = {.number = next_revision(coordinator),
+    struct lasting session = {.number = coordinator_next_revision(coordinator),
                               .ttl_ns = asking->ask->ttl_ns,
                               .deadline_ns = asking->time.now_ns + asking->ask->ttl_ns,
                               .owner = asking->node};
-    add_session(coordinator, session);
-    add_stored(&coordinator->changes, stored_session(&session));
+    coordinator_add_session(coordinator, session);
+    coordinator_add_stored(&coordinator->changes, stored_session(&session));
     asking->answer.kind = ANSWER_ALIVE;
     asking->answer.session = session.number;
     return true;
@@ -370,12 +207,12 @@ static bool create(struct asking *asking, const struct lasting *session, bool qu
     struct coordinator *coordinator = asking->coordinator;
     if (coordinator->record_count == COORDINATOR_RECORDS_MAX)
         return false;
-    struct record record = {.number = next_revision(coordinator),
+    struct record record = {.number = coordinator_next_revision(coordinator),
                             .session = session->number,
                             .owner = asking->node,
                             .queued = queued};
-    add_record(coordinator, record);
-    add_stored(&coordinator->changes, stored_record(&record));
+    coordinator_add_record(coordinator, record);
+    coordinator_add_stored(&coordinator->changes, stored_record(&record));
     record_event(F_GRANT, record_name(&record, asking->outbox), record.owner, record.number, NULL,
                  asking->outbox);
     show_record(asking, &record);
@@ -405,7 +242,7 @@ static void release_row(struct asking *asking)
     record_event(F_REVOKE, slice_of("row"), row->owner, row->token, "released", asking->outbox);
     row->owner = row->name = 0;
     row->until_ns = 0;
-    add_stored(&asking->coordinator->changes, stored_row(row));
+    coordinator_add_stored(&asking->coordinator->changes, stored_row(row));
 }
 
 static bool on_release(struct asking *asking)
@@ -473,7 +310,7 @@ static void take_row(struct asking *asking)
     struct row *row = &asking->coordinator->row;
     if (row->owner)
         record_event(F_EXPIRE, slice_of("row"), row->owner, row->token, NULL, asking->outbox);
-    row->token = next_revision(asking->coordinator);
+    row->token = coordinator_next_revision(asking->coordinator);
     row->owner = asking->node;
     row->name = asking->ask->name;
     record_event(F_GRANT, slice_of("row"), row->owner, row->token, NULL, asking->outbox);
@@ -490,7 +327,7 @@ static bool on_update(struct asking *asking)
         if (!mine || ask->record != row->token)
             take_row(asking);
         row->until_ns = now_ns + ask->ttl_ns;
-        add_stored(&asking->coordinator->changes, stored_row(row));
+        coordinator_add_stored(&asking->coordinator->changes, stored_row(row));
     } else {
         asking->answer.kind = ANSWER_REFUSED;
         asking->answer.left_ns = row->until_ns - now_ns;

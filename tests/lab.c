@@ -269,3 +269,42 @@ bool lab_hears(int sock, int wait_ms)
     struct pollfd fd = {.fd = sock, .events = POLLIN};
     return poll(&fd, 1, wait_ms) > 0 && recv(sock, bytes, sizeof bytes, 0) > 0;
 }
+
+void lab_check_cut_data(struct lab *lab)
+{
+    int client, server;
+    lab_connect(lab, &client, &server);
+    uint64_t before = lab_touched(lab, 0, 1, "cut-data");
+    lab_impair(lab, 0, 1, "cut-data");
+    assert_int_equal(send(client, "lost", 4, 0), 4);
+    for (int i = 0; i < 20; i++) { /* what is sent the other way is acknowledged all the time */
+        assert_int_equal(send(server, "heard", 5, 0), 5);
+        assert_true(lab_hears(client, 500));
+    }
+    assert_false(lab_hears(server, 20));
+    assert_true(lab_touched(lab, 0, 1, "cut-data") > before);
+    lab_impair(lab, 0, 1, "");
+    assert_true(lab_hears(server, 3000)); /* resent: nothing was lost for good */
+    (void)close(client);
+    (void)close(server);
+}
+
+void lab_check_dead_connections(struct lab *lab)
+{
+    int client, server;
+    lab_connect(lab, &client, &server);
+    lab_impair(lab, 0, 1, "cut");
+    lab_impair(lab, 1, 0, "cut");
+    assert_int_equal(send(client, "lost", 4, 0), 4);
+    struct pollfd fd = {.fd = client, .events = POLLIN};
+    assert_true(poll(&fd, 1, 8000) == 1 && (fd.revents & (POLLERR | POLLHUP)));
+    lab_impair(lab, 0, 1, "");
+    lab_impair(lab, 1, 0, "");
+    (void)close(client);
+    (void)close(server);
+    lab_connect(lab, &client, &server);
+    assert_int_equal(send(client, "again", 5, 0), 5);
+    assert_true(lab_hears(server, 1000));
+    (void)close(client);
+    (void)close(server);
+}

@@ -67,4 +67,9 @@ void lab_assert_all_pass(struct lab *lab); /* every link of every two */
 void lab_connect(struct lab *lab, int *ret_client, int *ret_server);
 bool lab_hears(int sock, int wait_ms);
 
+/* What every backend must do to TCP: bytes of one direction are cut while those of the other are
+ * acknowledged; a connection whose peer cannot be reached is given up in seconds. */
+void lab_check_cut_data(struct lab *lab);
+void lab_check_dead_connections(struct lab *lab);
+
 #endif

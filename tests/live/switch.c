@@ -121,44 +121,14 @@ static void test_times(void **state)
 
 static void test_cut_data_keeps_the_other_direction(void **state)
 {
-    struct lab *lab = *state;
-    int client, server;
-    lab_connect(lab, &client, &server);
-    lab_impair(lab, 0, 1, "cut-data");
-    assert_int_equal(send(client, "lost", 4, 0), 4);
-    for (int i = 0; i < 20; i++) { /* what is sent the other way is acknowledged all the time */
-        assert_int_equal(send(server, "heard", 5, 0), 5);
-        assert_true(lab_hears(client, 500));
-    }
-    assert_false(lab_hears(server, 20));
-    assert_true(lab_touched(lab, 0, 1, "cut-data") > 0);
-    lab_impair(lab, 0, 1, "");
-    assert_true(lab_hears(server, 3000)); /* resent: nothing was lost for good */
-    (void)close(client);
-    (void)close(server);
+    lab_check_cut_data(*state);
 }
 
 /* The profile of the namespaces: a connection whose peer cannot be reached is given up in seconds.
  */
 static void test_dead_connections_are_noticed(void **state)
 {
-    struct lab *lab = *state;
-    int client, server;
-    lab_connect(lab, &client, &server);
-    lab_impair(lab, 0, 1, "cut");
-    lab_impair(lab, 1, 0, "cut");
-    assert_int_equal(send(client, "lost", 4, 0), 4);
-    struct pollfd fd = {.fd = client, .events = POLLIN};
-    assert_true(poll(&fd, 1, 8000) == 1 && (fd.revents & (POLLERR | POLLHUP)));
-    lab_impair(lab, 0, 1, "");
-    lab_impair(lab, 1, 0, "");
-    (void)close(client);
-    (void)close(server);
-    lab_connect(lab, &client, &server);
-    assert_int_equal(send(client, "again", 5, 0), 5);
-    assert_true(lab_hears(server, 1000));
-    (void)close(client);
-    (void)close(server);
+    lab_check_dead_connections(*state);
 }
 
 static int read_setting(void *context)

@@ -90,7 +90,7 @@ static int unknown_option(const struct option *table, const char *what, struct s
     struct text allowed = {0};
     for (uint32_t i = 0; i < options_count(table); i++)
         text_add(&allowed, "%s%s", i ? ", " : "", table[i].name);
-    int rc = error_usage(error, "unknown %s '%.*s' (allowed: %s)", what,
+    int rc = error_usage(error, "unknown %s '%.*s' (accepted: %s)", what,
                          (int)(name.length < 60 ? name.length : 60), name.at,
                          allowed.length ? text_string(&allowed) : "none");
     text_release(&allowed);

@@ -46,7 +46,7 @@ static int unknown_name(struct slice name, struct error *error)
     for (uint32_t i = 0; checks[i]; i++)
         text_add(&allowed, "%s%s", i ? ", " : "", checks[i]->name);
     int rc =
-        error_usage(error, "unknown check '%.*s' (allowed: %s)",
+        error_usage(error, "unknown check '%.*s' (accepted: %s)",
                     (int)(name.length < 60 ? name.length : 60), name.at, text_string(&allowed));
     text_release(&allowed);
     return rc;

@@ -171,7 +171,9 @@ const struct command command_run = {
         "faults, heals, waits for the cluster to recover, and judges the history of it all. Needs "
         "no root. Whatever happens, no process, interface or mount is left behind.\n\n"
         "Ctrl-C, SIGTERM and SIGHUP end the faults early: the run heals, finishes, and what was "
-        "recorded is judged, at best as unknown. A second one abandons it; the history so far can "
+        "recorded is judged, at best as unknown. Another one, half a second later or more, "
+        "abandons it; "
+        "the history so far can "
         "be checked.",
     .options = run_options,
     .examples = run_examples,

@@ -79,7 +79,7 @@ static int unknown_fault(struct slice word, struct error *error)
         text_add(&allowed, ", %s", faults[i]->name);
     }
     int rc =
-        error_usage(error, "unknown fault '%.*s' (allowed: %s)",
+        error_usage(error, "unknown fault '%.*s' (accepted: %s)",
                     (int)(word.length < 60 ? word.length : 60), word.at, text_string(&allowed));
     text_release(&allowed);
     return rc;

@@ -147,7 +147,7 @@ static int unknown_key(const struct source *source, const yaml_node_t *node)
 {
     struct text what = {0};
     text_add(&what,
-             "unknown key '%.60s' (known: ", source_scalar(node) ? source_scalar(node) : "?");
+             "unknown key '%.60s' (accepted: ", source_scalar(node) ? source_scalar(node) : "?");
     for (size_t i = 0; i < KEY_NUMBER; i++)
         text_add(&what, "%s%s", i ? ", " : "", keys[i].name);
     text_add(&what, ")");

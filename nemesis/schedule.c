@@ -180,7 +180,7 @@ static int parse_parameter(const struct word *word, struct scheduled_fault *out,
         for (uint32_t i = 0; i < options_count(table); i++)
             text_add(&allowed, ", %s", table[i].name);
         int rc =
-            error_usage(error, "unknown word '%.*s' (allowed: at, after, fault, on, for, seed%s)",
+            error_usage(error, "unknown word '%.*s' (accepted: at, after, fault, on, for, seed%s)",
                         (int)(word->name.length < 60 ? word->name.length : 60), word->name.at,
                         text_string(&allowed));
         text_release(&allowed);

@@ -114,7 +114,7 @@ static int unknown(enum program program, const char *word, struct error *error)
     for (size_t i = 0; i < ARGUMENTS; i++)
         if (table[i].programs & 1 << program)
             text_add(&known, "%s%s", known.length ? ", " : "", table[i].name);
-    int rc = error_usage(error, "'%.60s' is no argument (known, each as name=value: %s)", word,
+    int rc = error_usage(error, "'%.60s' is no argument (accepted, each as name=value: %s)", word,
                          text_string(&known));
     text_release(&known);
     return rc;

@@ -52,7 +52,7 @@ static int unknown_algorithm(struct slice name, struct error *error)
     struct text known = {0};
     for (uint32_t i = 0; algorithms[i]; i++)
         text_add(&known, "%s%s", i ? ", " : "", algorithms[i]->name);
-    int rc = error_usage(error, "unknown algorithm '%.*s' (known: %s)",
+    int rc = error_usage(error, "unknown algorithm '%.*s' (accepted: %s)",
                          (int)(name.length < 60 ? name.length : 60), name.at, text_string(&known));
     text_release(&known);
     return rc;

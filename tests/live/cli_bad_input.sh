@@ -18,7 +18,7 @@ refuse 64 "stray argument 'x'" "$COUP" doctor x
 refuse 64 "unknown list 'dogs' \(accepted: algorithms" "$COUP" list dogs
 refuse 64 "unknown list '\?\?'" "$COUP" list $'\n\033'
 refuse 64 "missing BENCHMARK \(accepted: history" "$COUP" bench
-refuse 64 "unknown check 'no-such' \(allowed: single-leader" "$COUP" check --checks no-such "$coup"
+refuse 64 "unknown check 'no-such' \(accepted: single-leader" "$COUP" check --checks no-such "$coup"
 refuse 64 "unknown check ''" "$COUP" check --checks '' "$coup"
 refuse 64 "--checks needs a value" "$COUP" check "$coup" --checks
 refuse 64 "--from: '5' is not a duration \(accepted: " "$COUP" show "$coup" --from 5

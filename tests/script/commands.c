@@ -186,7 +186,7 @@ static int do_command(struct world *world, const struct words *words, struct err
         world_input(world, id, &input);
         return 0;
     }
-    return error_usage(error, "unknown command '%s' (known: transfer, resign, stand, force)",
+    return error_usage(error, "unknown command '%s' (accepted: transfer, resign, stand, force)",
                        words->at[2]);
 }
 

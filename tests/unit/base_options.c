@@ -47,7 +47,7 @@ static void test_round_trip_and_refusals(void **state)
         {"wait", "option 'wait' needs a value: wait=VALUE"},
         {"colour=blue", "option 'colour': 'blue' is not one of red, green"},
         {"wait=1s,loss=1%,wait=1s", "option 'wait' is given twice"},
-        {"size=2", "unknown option 'size' (allowed: wait, loss, colour, fast)"},
+        {"size=2", "unknown option 'size' (accepted: wait, loss, colour, fast)"},
         {"fast=on,", "option list ends with a comma"},
         {"loss=101%",
          "option 'loss': '101%' is not a probability (accepted: 0% to 100%, or 0 to 1)"},

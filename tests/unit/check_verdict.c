@@ -164,7 +164,7 @@ static void test_refusals(void **unused)
 {
     struct history_header header = events_header(3);
     (void)unused;
-    refuse(&header, "no-crash,nonsense", "unknown check 'nonsense' (allowed: single-leader");
+    refuse(&header, "no-crash,nonsense", "unknown check 'nonsense' (accepted: single-leader");
     refuse(&header, "", "unknown check ''");
     refuse(&header, "no-crash,", "unknown check ''");
     header.nodes = 0;

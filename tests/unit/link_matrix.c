@@ -266,7 +266,7 @@ static void test_text_refusals(void **state)
         {"loss=120%", "probability"},
         {"loss=1%,loss=2%", "named twice"},
         {"cut,cut", "named twice"},
-        {"slow=1", "allowed: cut, cut-soft, cut-data"},
+        {"slow=1", "accepted: cut, cut-soft, cut-data"},
         {"delay=2h", "between 0 and 1h"},
         {"delay=5", "accepted"},
         {"loss=1%,", "comma"},

@@ -302,7 +302,7 @@ static void test_refusals(void **state)
         {"at=9000h fault=kill", "a year"},
         {"at=1s fault=kill on=n6", "n1 to n5"},
         {"at=1s fault=kill on=any", "does not choose"},
-        {"at=1s fault=kill loss=20%", "allowed: at, after, fault, on, for, seed)"},
+        {"at=1s fault=kill loss=20%", "accepted: at, after, fault, on, for, seed)"},
         {"at=1s fault=loss los=20%", "seed, loss, links, direction"},
         {"at=1s fault=loss loss=20%,links=one", "comma"},
         {"at=1s fault=loss loss=200%", "probability"},

@@ -50,7 +50,7 @@ static void test_errors_name_line_and_key(void **state)
         {"", "s.yaml:1: not a scenario"},
         {"- a\n", "s.yaml:1: not a scenario"},
         {"name: x\nfaults: y\n",
-         "s.yaml:2: unknown key 'faults' (known: name, summary, source, algorithm"},
+         "s.yaml:2: unknown key 'faults' (accepted: name, summary, source, algorithm"},
         {"name: x\nname: y\n", "s.yaml:2: key given twice"},
         {"name: x\ntime: 1s\n", "s.yaml:1: key 'algorithm' is missing"},
         {"name: x\nalgorithm: raft\ntime: soon\n", "s.yaml:3: time: 'soon' is not a duration"},

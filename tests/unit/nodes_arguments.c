@@ -65,10 +65,10 @@ static void test_refusals(void **state)
         {PROGRAM_NODE, "base=10.1.02.0", "base: '10.1.02.0' is not an address such as 10.1.2.0"},
         {PROGRAM_NODE, "base=10.1.256.0", "base: '10.1.256.0' is not an address such as 10.1.2.0"},
         {PROGRAM_CLIENT, "state=/tmp",
-         "'state=/tmp' is no argument (known, each as name=value: id, nodes, run, seed, origin, "
+         "'state=/tmp' is no argument (accepted, each as name=value: id, nodes, run, seed, origin, "
          "incarnation, base, knobs, rate)"},
         {PROGRAM_CLIENT, "id",
-         "'id' is no argument (known, each as name=value: id, nodes, run, seed, origin, "
+         "'id' is no argument (accepted, each as name=value: id, nodes, run, seed, origin, "
          "incarnation, base, knobs, rate)"},
         {PROGRAM_NODE, "id=4 nodes=3 run=1 origin=5 base=10.1.2.0 algorithm=raft state=/tmp",
          "id is larger than nodes"},

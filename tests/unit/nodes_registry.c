@@ -52,9 +52,9 @@ static const char *refusal(const char *text)
 static void test_refusals_name_what_is_allowed(void **state)
 {
     (void)state;
-    assert_non_null(strstr(refusal("paxoss"), "unknown algorithm 'paxoss' (known: raft"));
+    assert_non_null(strstr(refusal("paxoss"), "unknown algorithm 'paxoss' (accepted: raft"));
     assert_non_null(strstr(refusal(""), "unknown algorithm ''"));
-    assert_non_null(strstr(refusal("raft:size=3"), "unknown raft option 'size' (allowed: "));
+    assert_non_null(strstr(refusal("raft:size=3"), "unknown raft option 'size' (accepted: "));
     assert_non_null(strstr(refusal("raft:bug=none,"), "raft option list ends with a comma"));
     assert_non_null(strstr(refusal("raft:bug=x"), "raft option 'bug': 'x' is not one of none"));
 }

@@ -118,7 +118,7 @@ static int compare(const void *a, const void *b)
 struct probe {
     uint8_t seen[PACKETS_MAX];
     uint64_t delay_ns[2 * PACKETS_MAX];
-    uint32_t delays, last;
+    uint32_t delays, highest;
     struct tally tally;
 };
 
@@ -130,8 +130,9 @@ static bool take(int sock, int wait_ms, struct probe *probe)
     if (poll(&fd, 1, wait_ms) <= 0)
         return false;
     while (recv(sock, &packet, sizeof packet, MSG_DONTWAIT) == (ssize_t)sizeof packet) {
-        probe->tally.late_order += packet.number < probe->last;
-        probe->last = packet.number;
+        probe->tally.overtaken += packet.number < probe->highest;
+        if (packet.number > probe->highest)
+            probe->highest = packet.number;
         probe->tally.arrived += !probe->seen[packet.number];
         probe->tally.twice += probe->seen[packet.number];
         probe->seen[packet.number] = 1;

@@ -53,7 +53,7 @@ void lab_impair(struct lab *lab, uint32_t from, uint32_t to, const char *text);
 uint64_t lab_touched(struct lab *lab, uint32_t from, uint32_t to, const char *causes);
 
 struct tally {
-    uint32_t arrived, twice, late_order;
+    uint32_t arrived, twice, overtaken; /* the last: a later one was there first */
     uint64_t least_ns, median_ns;
 };
 

@@ -22,7 +22,7 @@ refuse 64 "latency-max \(1ms\) must be >= latency-min \(2ms\)" \
 refuse 64 "unknown check 'x'" "$COUP" sim --checks x --seeds 1
 refuse 64 "--expect: 'x'" "$COUP" sim -x x
 refuse 64 "--jobs" "$COUP" sim -j 0
-refuse 64 "/none/x" "$COUP" sim --seeds 1 --keep all -o /none/x -t 1s
+refuse 64 "/dev/null/x" "$COUP" sim --seeds 1 --keep all -o /dev/null/x -t 1s
 mkdir "$work/full"
 touch "$work/full/file"
 refuse 64 "$work/full" "$COUP" sim --seeds 1 --keep all -o "$work/full" -t 1s

@@ -118,7 +118,7 @@ static int time_runs(const struct run_config *config, uint32_t rounds, struct te
 
 /* ---- memory ---- */
 
-#define PROGRAMS 5u
+#define PROGRAMS 6u
 struct resident {
     const char *name; /* as in /proc/PID/comm */
     uint32_t processes;
@@ -206,9 +206,10 @@ static void add_memory(const struct resident *programs, struct text *out)
 {
     text_add(out, "memory while nothing happens (RSS; PSS shares what is shared)\n");
     for (uint32_t i = 0; i < PROGRAMS; i++)
-        text_add(out, "  %-14s %2u processes  RSS %6.1f MB  PSS %6.1f MB\n", programs[i].name,
-                 programs[i].processes, (double)programs[i].rss_kb / 1000,
-                 (double)programs[i].pss_kb / 1000);
+        if (programs[i].processes)
+            text_add(out, "  %-16s %2u processes  RSS %6.1f MB  PSS %6.1f MB\n", programs[i].name,
+                     programs[i].processes, (double)programs[i].rss_kb / 1000,
+                     (double)programs[i].pss_kb / 1000);
     text_add(out, "  coup and nodes together  RSS %6.1f MB  PSS %6.1f MB\n",
              (double)(programs[0].rss_kb + programs[1].rss_kb) / 1000,
              (double)(programs[0].pss_kb + programs[1].pss_kb) / 1000);
@@ -217,11 +218,9 @@ static void add_memory(const struct resident *programs, struct text *out)
 /* The run is a child so that somebody can look at it from outside. */
 static int weigh(struct run_config config, struct text *out, struct error *error)
 {
-    struct resident programs[PROGRAMS] = {{.name = "coup"},
-                                          {.name = "coup-node"},
-                                          {.name = "coup-resource"},
-                                          {.name = "coup-switch"},
-                                          {.name = "coup-client"}};
+    struct resident programs[PROGRAMS] = {
+        {.name = "coup"},        {.name = "coup-node"},        {.name = "coup-resource"},
+        {.name = "coup-switch"}, {.name = "coup-coordinator"}, {.name = "coup-client"}};
     int status = 0;
     config.duration_ns = IDLE_NS;
     pid_t child = fork();

@@ -11,7 +11,7 @@ done
 [ "$(grep -cE '^  accepted write +[0-9]+ +[0-9.]+m?s ' "$work/out")" = 4 ] || complain "not four runs with accepted writes"
 refuse 64 "'rate' does not take a leader away" "$COUP" bench failover --faults kill,rate
 refuse 64 "''" "$COUP" bench failover --faults ""
-refuse 64 "'nobody'" "$COUP" bench failover -a nobody --trials 1
+refuse 64 "'nobody'" "$COUP" bench failover -a raft,nobody --trials 1
 
 expect 0 "$COUP" bench start -n 3 --rounds 2
 says '^  coup-node +3 processes +RSS +[1-9]'

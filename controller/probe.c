@@ -146,7 +146,7 @@ static int probe_cgroup(struct error *error, const char **ret_fix)
 const struct probe probes[] = {
     {"namespaces", "a sandbox that leaves nothing behind", true, probe_namespaces},
     {"tun", "the switch network", true, probe_tun},
-    {"programs", "node, resource, client and switch", true, probe_programs},
+    {"programs", "node, resource, client, coordinator and switch", true, probe_programs},
     {"priority", "a switch that is on time on a busy machine", false, probe_priority},
     {"netem", "the netem network, which --network auto prefers", false, netem_probe},
     {"libfaketime", "clock-step, clock-rate, clock-strobe", false, probe_faketime},

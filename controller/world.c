@@ -152,7 +152,7 @@ static void record_exit(struct world *world, const struct child *child, const st
 
 /* An end that is our failure, not the cluster's: the program says that the machine failed it (3) or
  * that it was told something wrong (64), leaves before it has begun, or was killed by somebody
- * else. */
+ * else. A node that crashes as it starts is the cluster's matter. */
 static bool is_harness_failure(const struct world *world, const struct child *child,
                                const struct child_end *end)
 {
@@ -162,8 +162,10 @@ static bool is_harness_failure(const struct world *world, const struct child *ch
         return false;
     if (end->status == EXIT_HARNESS && disks_explain(world, child))
         return false;
+    bool never_began = !world->ever_ready[slot_of(world, child)];
+    bool ours = process_kind(child->process) != PROCESS_NODE;
     return end->status == EXIT_HARNESS || end->status == EXIT_USAGE_BAD ||
-           (end->status == 0 && !world->ever_ready[slot_of(world, child)]);
+           (never_began && (ours || end->status == 0));
 }
 
 /* Who dies of a full disk cannot log it either. */

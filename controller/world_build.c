@@ -141,9 +141,12 @@ static int open_network(struct world *world, struct error *error)
 
 static int find_programs(struct world *world, struct error *error)
 {
+    bool service = algorithm_has_service(
+        world->config.run->algorithm->traits(&world->config.run->elector.options));
     int rc = programs_folder(&world->programs, error);
     for (int i = 0; program_names[i] && rc == 0; i++)
-        rc = program_check(text_string(&world->programs), program_names[i], error);
+        if (service || strcmp(program_names[i], "coup-coordinator") != 0)
+            rc = program_check(text_string(&world->programs), program_names[i], error);
     return rc;
 }
 

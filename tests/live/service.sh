@@ -31,4 +31,13 @@ steps:
   - {at: 5s, fault: service-session-drop, on: leader, for: 100ms}
 YAML
 expect 0 "$COUP" run --scenario drop.yaml
+
+# A service that does not even start is our failure, not a verdict; who asks none does without it.
+mkdir bin
+cp "$(dirname "$COUP")"/coup* bin
+printf '#!/bin/sh\nexit 1\n' >bin/coup-coordinator
+refuse 3 'coordinator ended with status 1' bin/coup run -q -a lease -n 3 -t 500ms --faults none -o stub
+rm bin/coup-coordinator
+refuse 3 'coup-coordinator: No such file' bin/coup run -q -a lease -n 3 -t 500ms --faults none -o gone
+expect 0 bin/coup run -q -a raft -n 3 -t 500ms --faults none -o without
 finish

@@ -9,6 +9,7 @@
 
 #include "checker/checker.h"
 #include "controller/beliefs.h"
+#include "controller/interrupts.h"
 #include "controller/output.h"
 #include "controller/recorded.h"
 #include "controller/run_options.h"
@@ -29,7 +30,9 @@ struct replay {
     struct recorded recorded;
     struct outcome before;
     bool simulated;
-    uint32_t reproduced, differed, unknown, done;
+    bool interrupted;
+    uint32_t reproduced, unknown, done;
+    const char *damage; /* of the history; NULL: it is whole */
     struct text out;
 };
 
@@ -137,6 +140,10 @@ static int run_real(struct replay *replay, struct error *error)
     int rc = run_options_network(command_text(replay->line, "network"), &config.network, error);
     if (rc == 0)
         rc = run_execute(&config, &result, error);
+    if (rc == 0 && result.interrupted) {
+        replay->interrupted = true; /* and says nothing of the violation */
+        return 0;
+    }
     if (rc == 0)
         rc = history_open(result.history, &reader, error);
     if (rc < 0)
@@ -195,6 +202,8 @@ static int introduce(struct replay *replay, const char *path, struct error *erro
              header->schedule_count, header->world);
     add_outcome(&replay->before, out);
     text_add(out, "\n");
+    if (replay->damage)
+        text_add(out, "  damaged: %s\n", replay->damage);
     add_difference("version", header->version, version_text(), out);
     if (!replay->simulated && !replay->recorded.simulated)
         add_difference("machine", header->host, host, out);
@@ -207,21 +216,26 @@ static int introduce(struct replay *replay, const char *path, struct error *erro
 static int finish(struct replay *replay, struct error *error)
 {
     text_clear(&replay->out);
-    text_add(&replay->out, "%u/%u reproduced\n", replay->reproduced, replay->done);
+    text_add(&replay->out, "%u/%u reproduced%s\n", replay->reproduced, replay->done,
+             replay->interrupted ? " when it was interrupted" : "");
     int rc = output_text(&replay->out, error);
     if (rc < 0)
         return rc;
     if (replay->reproduced)
         return EXIT_VALID;
-    return replay->unknown == replay->done ? EXIT_UNKNOWN : EXIT_INVALID;
+    bool undecided = replay->unknown == replay->done || replay->interrupted || replay->damage;
+    return undecided ? EXIT_UNKNOWN : EXIT_INVALID;
 }
 
 static int replay_all(struct replay *replay, const char *path, struct error *error)
 {
     uint64_t times = command_number(replay->line, "times");
     int rc = introduce(replay, path, error);
-    for (uint64_t i = 0; rc >= 0 && i < times; i++)
+    interrupts_hold();
+    for (uint64_t i = 0; rc >= 0 && i < times && !replay->interrupted; i++) {
         rc = replay->simulated ? run_simulated(replay, error) : run_real(replay, error);
+        replay->interrupted = replay->interrupted || (i + 1 < times && interrupts_pending());
+    }
     return rc < 0 ? rc : finish(replay, error);
 }
 
@@ -240,7 +254,9 @@ static int prepare(struct replay *replay, struct history_reader *reader, struct 
         return error_usage(error, "%u nodes: real runs have at most %u",
                            replay->recorded.elector.nodes, NODES_MAX);
     bool pin = command_number(line, "targets") == TARGETS_RECORDED;
-    return read_outcome(reader, pin ? &replay->recorded : NULL, &replay->before, error);
+    rc = read_outcome(reader, pin ? &replay->recorded : NULL, &replay->before, error);
+    replay->damage = history_damage(reader);
+    return rc;
 }
 
 static int replay_run(const struct command_line *line, struct error *error)
@@ -296,7 +312,9 @@ const struct command command_replay = {
         "violates a check that was violated then, or has the same verdict when none was. Where "
         "the beliefs of the nodes first part is shown for every run; a simulated history run by "
         "the same coup is the same run, event for event. Exit code 0 when at least one run "
-        "reproduces, 1 when none does.",
+        "reproduces, 1 when none does, 2 when none does and that says nothing: all were unknown, "
+        "the "
+        "history is damaged, or it was interrupted.",
     .options = replay_options,
     .examples = replay_examples,
     .run = replay_run,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "controller/interrupts.h"
 #include "controller/output.h"
 #include "controller/recorded.h"
 #include "controller/run_options.h"
@@ -31,6 +32,7 @@ struct shrinking {
     uint64_t trials; /* real runs that a candidate gets to show it */
     uint64_t deadline_ns;
     uint32_t runs;
+    bool interrupted;
     struct shrink core;
     const struct shape *best; /* for the progress line */
     char *history;            /* of the latest real run that violated; owned */
@@ -45,8 +47,9 @@ static uint64_t monotonic_ns(void)
 
 static bool is_over(void *context)
 {
-    const struct shrinking *shrinking = context;
-    return monotonic_ns() >= shrinking->deadline_ns;
+    struct shrinking *shrinking = context;
+    shrinking->interrupted = shrinking->interrupted || interrupts_pending();
+    return shrinking->interrupted || monotonic_ns() >= shrinking->deadline_ns;
 }
 
 static void draw(const struct shrinking *shrinking)
@@ -109,6 +112,10 @@ static int violates_once(struct shrinking *shrinking, const struct run_config *c
     struct run_result result;
     struct report_data data;
     int rc = run_execute(config, &result, error);
+    if (rc == 0 && result.interrupted) {
+        shrinking->interrupted = true;
+        return 0;
+    }
     if (rc == 0)
         rc = check_file(result.history, NULL, &data, error);
     if (rc < 0)
@@ -157,7 +164,7 @@ static int violates(void *context, const struct shape *shape, struct error *erro
 
 static int write_text(const char *path, const struct text *text, struct error *error)
 {
-    FILE *file = fopen(path, "we");
+    FILE *file = fopen(path, "wxe");
     bool whole = file && fwrite(text_string(text), 1, text->length, file) == text->length;
     int code = errno;
     if (file && fclose(file) != 0 && whole) {
@@ -218,7 +225,7 @@ static int conclude_real(const struct shrinking *shrinking, struct error *error)
     return rc;
 }
 
-static void summarise(const struct shrinking *shrinking, const struct shape *before,
+static void summarise(struct shrinking *shrinking, const struct shape *before,
                       const struct shape *after)
 {
     char then[UNIT_TEXT_MAX], now[UNIT_TEXT_MAX];
@@ -228,7 +235,9 @@ static void summarise(const struct shrinking *shrinking, const struct shape *bef
                   "%s after %u runs%s: faults %u -> %u, nodes %u -> %u, clients %u -> %u, time %s "
                   "-> %s\n",
                   shrinking->wanted->name, shrinking->runs,
-                  is_over((void *)(uintptr_t)shrinking) ? " (budget used up)" : "",
+                  shrinking->interrupted ? " (interrupted)"
+                  : is_over(shrinking)   ? " (budget used up)"
+                                         : "",
                   before->schedule.count, after->schedule.count, before->nodes, after->nodes,
                   before->clients, after->clients, human_duration(before->duration_ns, then),
                   human_duration(after->duration_ns, now));
@@ -249,8 +258,11 @@ static int shrink_all(struct shrinking *shrinking, struct error *error)
         schedule_add(&shape.schedule, &before.schedule.faults[i]);
     shrinking->best = &shape;
     shrinking->deadline_ns = monotonic_ns() + command_number(shrinking->line, "budget");
+    interrupts_hold();
     int rc = violates(shrinking, &shape, error);
-    if (rc == 0)
+    if (rc == 0 && shrinking->interrupted)
+        rc = error_set(error, -EINTR, "interrupted before anything was found");
+    else if (rc == 0)
         rc = error_usage(error,
                          "%s is not violated when it is run again (coup replay --times tells "
                          "how often it is)",
@@ -278,7 +290,12 @@ static int find_wanted(struct shrinking *shrinking, struct history_reader *reade
         if (data.results[i].owed && data.results[i].finding.verdict == VERDICT_INVALID)
             shrinking->wanted = data.results[i].check;
     report_data_release(&data);
-    return shrinking->wanted ? 0 : error_usage(error, "it violates no check: nothing to shrink");
+    if (shrinking->wanted)
+        return 0;
+    if (history_damage(reader))
+        return error_set(error, -EBADMSG, "it violates no check up to the damage: %s",
+                         history_damage(reader));
+    return error_usage(error, "it violates no check: nothing to shrink");
 }
 
 static int choose_check(struct shrinking *shrinking, struct history_reader *reader,
@@ -296,11 +313,13 @@ static int choose_check(struct shrinking *shrinking, struct history_reader *read
 /* Looked for first: nobody should wait for a result that has no place to go. */
 static int check_output(const char *path, struct error *error)
 {
-    FILE *file = path ? fopen(path, "ae") : NULL;
+    FILE *file = path ? fopen(path, "wxe") : NULL;
     if (path && !file)
         return error_usage(error, "create %s: %s", path, strerror(errno));
-    if (file)
+    if (file) {
         (void)fclose(file); /* nothing was written */
+        (void)unlink(path);
+    }
     return 0;
 }
 
@@ -316,6 +335,8 @@ static int shrink_opened(struct shrinking *shrinking, struct history_reader *rea
         rc = choose_check(shrinking, reader, error);
     shrinking->simulated =
         world == WORLD_RECORDED ? shrinking->recorded.simulated : world == WORLD_SIM;
+    if (rc == 0 && history_damage(reader))
+        (void)fprintf(stderr, "%s: %s\n", line->arguments[0], history_damage(reader));
     if (rc == 0 && !shrinking->simulated)
         rc = run_options_network(command_text(line, "network"), &shrinking->network, error);
     return rc < 0 ? rc : shrink_all(shrinking, error);
@@ -348,7 +369,7 @@ static const char *const world_words[] = {"recorded", "real", "sim", NULL};
 
 static const struct command_option shrink_options[] = {
     {"output", 'o', ARGUMENT_TEXT, "SCENARIO.yaml", NULL, 0, 0, NULL,
-     "where the scenario goes; standard output when not given"},
+     "where the scenario goes, a new file; standard output when not given"},
     {"check", 0, ARGUMENT_TEXT, "CHECK", NULL, 0, 0, NULL,
      "the violation to keep; the first one when not given"},
     {"world", 0, ARGUMENT_WORD, "WORLD", "recorded", 0, 0, world_words,

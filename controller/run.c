@@ -30,11 +30,12 @@ static int died(const struct sandbox_exit *ended, struct error *error)
     return error_set(error, -ECHILD, "the run's controller ended with status %d", ended->status);
 }
 
-static int execute_in(const struct run_order *order, struct error *error)
+static int execute_in(const struct run_order *order, bool *ret_interrupted, struct error *error)
 {
-    struct sandbox_exit ended;
+    struct sandbox_exit ended = {0};
     struct run_order inside = *order;
     int rc = sandbox_run(run_inside, &inside, &ended, error);
+    *ret_interrupted = ended.interrupted;
     if (rc < 0)
         return rc;
     if (order->outcome->failed) {
@@ -98,12 +99,14 @@ int run_execute(const struct run_config *config, struct run_result *out, struct 
         .history = text_string(&history),
         .outcome = outcome,
     };
-    rc = execute_in(&order, error);
+    bool interrupted = false;
+    rc = execute_in(&order, &interrupted, error);
     if (rc < 0) {
         add_history(order.history, error);
         goto out;
     }
-    *out = (struct run_result){.exit_code = outcome->exit_code, .verdict = outcome->verdict};
+    *out = (struct run_result){
+        .exit_code = outcome->exit_code, .verdict = outcome->verdict, .interrupted = interrupted};
     (void)snprintf(out->history, sizeof out->history, "%s", order.history);
 out:
     text_release(&folder);

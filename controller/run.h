@@ -37,6 +37,7 @@ struct run_config {
 struct run_result {
     enum exit_code exit_code;
     enum verdict verdict;
+    bool interrupted;           /* a signal ended it early */
     char history[RUN_PATH_MAX]; /* path of the history file; "" when none was begun */
 };
 

@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "base/units.h"
 #include "controller/farm.h"
+#include "controller/interrupts.h"
 #include "controller/output.h"
 #include "controller/run_folder.h"
 #include "report/verdict.h"
@@ -227,25 +227,6 @@ static bool is_wanted(const struct sweep *sweep, const struct sweep_outcome *out
     return !expect->given || !expect->check || matches(expect, outcome);
 }
 
-/* The end was asked for; what is done is shown. */
-static bool is_interrupted(void)
-{
-    sigset_t pending;
-    (void)sigpending(&pending); /* cannot fail for valid memory */
-    return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
-}
-
-/* They wait until somebody looks. Workers inherit this: a terminal's Ctrl-C reaches them too and
- * must not kill them before the results they have are taken. */
-static void hold_interrupts(void)
-{
-    sigset_t held;
-    (void)sigemptyset(&held);
-    (void)sigaddset(&held, SIGINT);
-    (void)sigaddset(&held, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &held, NULL);
-}
-
 static bool take(void *context, uint64_t number, struct slice bytes)
 {
     struct sweep *sweep = context;
@@ -269,7 +250,7 @@ static bool take(void *context, uint64_t number, struct slice bytes)
         show(sweep, &outcome, history);
     else
         free(history);
-    sweep->interrupted = number < sweep->order->last && is_interrupted();
+    sweep->interrupted = number < sweep->order->last && interrupts_pending();
     return !sweep->interrupted && (!wanted || sweep->order->keep_going);
 }
 
@@ -460,7 +441,7 @@ int sweep_execute(const struct sweep_order *order, struct error *error)
                         .tick = draw_line};
     sweep->order = order;
     sweep->started_ns = wall_ns();
-    hold_interrupts();
+    interrupts_hold();
     int rc = farm_run(&farm, error);
     clear_line(sweep);
     if (rc < 0)

@@ -42,4 +42,9 @@ sed '1s/"nodes":5/"nodes":1000/' bad.jsonl >many.jsonl
 refuse 64 'many.jsonl: ' "$COUP" replay --world real many.jsonl
 refuse 64 'none' "$COUP" replay none
 refuse 64 'HISTORY' "$COUP" replay
+
+# What a damaged history does not tell is no verdict.
+head -c 1500 "$bad" >cut.coup
+expect 2 "$COUP" replay cut.coup
+says '^  damaged: cut off at byte 1500'
 finish

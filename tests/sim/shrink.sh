@@ -21,4 +21,7 @@ expect 0 "$COUP" convert "$bad" --to jsonl -o bad.jsonl
 sed '1s/,bug=vote-twice//' bad.jsonl >mended.jsonl
 refuse 64 'is not violated when it is run again' "$COUP" shrink mended.jsonl
 refuse 64 '/nowhere/small.yaml' "$COUP" shrink "$bad" -o /nowhere/small.yaml
+refuse 64 'small.yaml: File exists' "$COUP" shrink "$bad" -o small.yaml
+head -c 1500 "$bad" >cut.coup
+refuse 3 'cut.coup: it violates no check up to the damage: ' "$COUP" shrink cut.coup
 finish

@@ -16,6 +16,15 @@ static uint64_t reached_ns(const struct failover *failover, enum failover_phase 
     return UINT64_MAX;
 }
 
+bool failover_after(const struct failover *failover, enum failover_phase phase, uint64_t *ret_ns)
+{
+    uint64_t at = reached_ns(failover, phase);
+    if (at == UINT64_MAX || at < failover->lost_ns)
+        return false;
+    *ret_ns = at - failover->lost_ns;
+    return true;
+}
+
 static int by_value(const void *a, const void *b)
 {
     uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
@@ -40,12 +49,8 @@ uint32_t failover_samples(const struct measure *measure, enum failover_phase pha
 {
     uint64_t *times = must_alloc(measure->failover_count, sizeof *times);
     uint32_t count = 0;
-    for (uint32_t i = 0; i < measure->failover_count; i++) {
-        const struct failover *failover = &measure->failovers[i];
-        uint64_t at = reached_ns(failover, phase);
-        if (at != UINT64_MAX && at >= failover->lost_ns)
-            times[count++] = at - failover->lost_ns;
-    }
+    for (uint32_t i = 0; i < measure->failover_count; i++)
+        count += failover_after(&measure->failovers[i], phase, &times[count]);
     if (count)
         qsort(times, count, sizeof *times, by_value);
     *out = times;

@@ -21,6 +21,9 @@ const char *failover_phase_name(enum failover_phase phase); /* for machines */
 const char *
 failover_phase_title(enum failover_phase phase); /* for people: "from the loss to ..." */
 
+/* How long after the loss the phase was reached; false: not before the next loss. */
+bool failover_after(const struct failover *failover, enum failover_phase phase, uint64_t *ret_ns);
+
 /* The times in which the phase was reached, sorted; owned by the caller, free(). Returns how many.
  */
 uint32_t failover_samples(const struct measure *measure, enum failover_phase phase, uint64_t **out);

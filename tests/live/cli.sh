@@ -41,6 +41,11 @@ for form in jsonl coup; do
         (.checks[] | select(.name == "fencing-monotonic") | .witness | index(8) != null)' \
         "$work/out" >/dev/null || complain "check --json $history"
 done
+for form in perfetto edn csv; do
+    expect 0 "$COUP" convert "$stale" --to "$form"
+done
+says '^lost_ns,old_leader'
+expect 2 "$COUP" convert <(head -n -1 "$stale") --to csv
 expect 0 "$COUP" convert "$work/stale.coup" --to jsonl
 # A knob that came later is added with its default; nothing else may change.
 head -n 1 "$stale" | jq -c 'del(.knobs)' >"$work/before"

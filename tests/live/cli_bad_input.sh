@@ -26,8 +26,8 @@ refuse 64 "--to: '-1s' is not a duration" "$COUP" show "$coup" --to=-1s
 refuse 64 "--from 3s is after --to 2s" "$COUP" show "$coup" --from 3s --to 2s
 refuse 64 "--f: unknown 'led' \(accepted: lead" "$COUP" show "$coup" --f led
 refuse 64 "--process: unknown 'node1' \(accepted: n1" "$COUP" show "$coup" --process node1
-refuse 64 "missing --to FORM \(accepted: jsonl, coup\)" "$COUP" convert "$coup"
-refuse 64 "--to: 'xml' is unknown \(accepted: jsonl, coup\)" "$COUP" convert "$coup" --to xml
+refuse 64 "missing --to FORM \(accepted: jsonl, coup, csv, edn, perfetto\)" "$COUP" convert "$coup"
+refuse 64 "--to: 'xml' is unknown \(accepted: jsonl, coup, csv, edn, perfetto\)" "$COUP" convert "$coup" --to xml
 refuse 64 "needs --output" "$COUP" convert "$coup" --to coup
 refuse 64 "/none/x" "$COUP" convert "$coup" --to jsonl -o "$work/none/x"
 refuse 64 "/none/x" "$COUP" convert "$coup" --to coup -o "$work/none/x"

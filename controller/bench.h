@@ -5,7 +5,7 @@
 
 #include "controller/command.h"
 
-#define COUP_BENCHES(X) X(history) X(sim) X(inject) X(check) X(start) X(failover)
+#define COUP_BENCHES(X) X(history) X(sim) X(inject) X(check) X(start) X(failover) X(lease)
 
 #define X(name) extern const struct command bench_##name;
 COUP_BENCHES(X)

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "base/units.h"
+#include "controller/algorithm_list.h"
 #include "controller/output.h"
 #include "controller/run_options.h"
 #include "nemesis/network/backend.h"
@@ -193,19 +194,6 @@ static int bench_one(struct request *request, const char *algorithm, const struc
     return output_text(&request->out, error);
 }
 
-/* The end of the name at the head of a list: options belong to the algorithm before them. */
-static size_t algorithm_length(const char *list)
-{
-    size_t length = strcspn(list, ",");
-    while (list[length] == ',') {
-        size_t next = strcspn(list + length + 1, ",:=");
-        if (list[length + 1 + next] != '=')
-            break;
-        length += 1 + strcspn(list + length + 1, ",");
-    }
-    return length;
-}
-
 /* Words of users for the faults that take a leader away and nothing else. */
 static const struct loss {
     const char *word, *fault;
@@ -266,13 +254,9 @@ static int each_algorithm(struct request *request,
 {
     struct text name = {0};
     int rc = 0;
-    for (const char *at = command_text(request->line, "algorithm"); rc == 0 && *at;) {
-        size_t length = algorithm_length(at);
-        text_clear(&name);
-        text_add(&name, "%.*s", (int)length, at);
+    const char *list = command_text(request->line, "algorithm");
+    while (rc == 0 && algorithm_list_next(&list, &name))
         rc = act(request, text_string(&name), error);
-        at += length + (at[length] == ',');
-    }
     text_release(&name);
     return rc;
 }

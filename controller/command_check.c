@@ -1,8 +1,12 @@
 /* `coup check`: saved histories to verdicts. */
 #include "controller/command.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "controller/expectation.h"
 #include "controller/known.h"
+#include "controller/minimal.h"
 #include "controller/output.h"
 #include "report/verdict.h"
 
@@ -47,6 +51,22 @@ static int check_one(const struct command_line *line, const char *path, struct t
     return rc;
 }
 
+/* Told beside the verdict, for programs read that. */
+static int write_minimal(const struct command_line *line, struct error *error)
+{
+    struct minimal_result result;
+    const char *file = command_text(line, "minimal");
+    int rc = minimal_write(line->arguments[0], command_text(line, "checks"), file, &result, error);
+    if (rc == 0)
+        (void)fprintf(stderr,
+                      "%s: %s is still violated by %" PRIu64 " of %" PRIu64
+                      " events%s (judge them with --checks %s)\n",
+                      file, result.check->name, result.after, result.before,
+                      result.whole ? "" : ", stopped before they were the fewest",
+                      result.check->name);
+    return rc;
+}
+
 /* A proven violation is never hidden by anything else that went wrong. */
 static int worse(int a, int b)
 {
@@ -63,6 +83,10 @@ static int check_run(const struct command_line *line, struct error *error)
 {
     int code = EXIT_VALID, rc = 0;
     struct text out = {0};
+    if (command_given(line, "minimal") && line->argument_count > 1)
+        return error_usage(error, "--minimal takes one history");
+    if (command_given(line, "minimal"))
+        rc = write_minimal(line, error);
     for (uint32_t i = 0; i < line->argument_count && rc == 0; i++) {
         text_clear(&out);
         if (i > 0 && !command_given(line, "json"))
@@ -86,6 +110,8 @@ static int check_run(const struct command_line *line, struct error *error)
 static const struct command_option check_options[] = {
     {"checks", 0, ARGUMENT_LIST, "LIST", NULL, 0, 0, NULL,
      "judge by these checks only, comma-separated (see coup list checks)"},
+    {"minimal", 0, ARGUMENT_TEXT, "FILE", NULL, 0, 0, NULL,
+     "write the fewest events that still show the first violation to a new history"},
     {.name = "json", .help = "print one JSON object a history, each on a line"},
     {.name = NULL},
 };
@@ -93,6 +119,7 @@ static const struct command_option check_options[] = {
 static const char *const check_examples[] = {
     "coup check coup-runs/latest/history.coup",
     "coup check --json --checks fencing-monotonic *.coup",
+    "coup check --minimal small.coup coup-runs/latest/history.coup",
     NULL,
 };
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/ddmin.h"
+
 static struct schedule copy_schedule(const struct schedule *from)
 {
     struct schedule copy = {0};
@@ -35,32 +37,35 @@ static int try(struct shrink *shrink, struct shape *shape, struct shape *candida
     return rc;
 }
 
-/* ---- whole faults: ddmin over complements, in ever smaller parts ---- */
+/* ---- whole faults ---- */
 
-static int without_part(struct shrink *shrink, struct shape *shape, uint32_t from, uint32_t to,
-                        struct error *error)
+struct choice {
+    struct shrink *shrink;
+    struct shape *shape;
+    struct schedule all;
+};
+
+static int holds(void *context, const uint32_t *items, uint32_t count, struct error *error)
 {
-    struct shape candidate = *shape;
+    struct choice *choice = context;
+    struct shape candidate = *choice->shape;
     candidate.schedule = (struct schedule){0};
-    for (uint32_t i = 0; i < shape->schedule.count; i++)
-        if (i < from || i >= to)
-            schedule_add(&candidate.schedule, &shape->schedule.faults[i]);
-    return try(shrink, shape, &candidate, error);
+    for (uint32_t i = 0; i < count; i++)
+        schedule_add(&candidate.schedule, &choice->all.faults[items[i]]);
+    return try(choice->shrink, choice->shape, &candidate, error);
 }
 
 static int drop_faults(struct shrink *shrink, struct shape *shape, struct error *error)
 {
-    uint32_t part = shape->schedule.count;
-    int rc = 0;
-    while (rc >= 0 && part > 0 && shape->schedule.count > 0) {
-        for (uint32_t from = 0; rc >= 0 && from < shape->schedule.count;) {
-            uint32_t to = from + part < shape->schedule.count ? from + part : shape->schedule.count;
-            rc = without_part(shrink, shape, from, to, error);
-            from = rc == 1 ? from : to; /* what followed has moved up */
-        }
-        part /= 2;
-    }
-    return rc < 0 ? rc : 0;
+    struct choice choice = {shrink, shape, copy_schedule(&shape->schedule)};
+    uint32_t count = choice.all.count;
+    uint32_t *items = must_alloc(count, sizeof *items);
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = i;
+    int rc = ddmin(items, &count, holds, &choice, error);
+    free(items);
+    schedule_release(&choice.all);
+    return rc;
 }
 
 /* ---- a number, as near to its least as it goes: bisection ---- */

@@ -213,16 +213,22 @@ bool cluster_linked(const struct cluster *cluster, uint32_t a, uint32_t b)
     return !cut(cluster, a, b) && !cut(cluster, b, a);
 }
 
-bool cluster_central(const struct cluster *cluster, uint32_t id)
+bool cluster_of_use(const struct cluster *cluster, uint32_t id)
 {
+    const struct member *member = &cluster->members[id];
     uint32_t linked = 0;
-    if (!cluster_runs(cluster, id))
+    if (!member->spawned || member->pauses)
         return false;
     if (cluster->cut_count == 0)
         return true;
     for (uint32_t other = 1; other <= cluster->nodes; other++)
         linked += other == id || cluster_linked(cluster, id, other);
     return linked >= cluster->majority;
+}
+
+bool cluster_central(const struct cluster *cluster, uint32_t id)
+{
+    return cluster_runs(cluster, id) && cluster_of_use(cluster, id);
 }
 
 bool cluster_undisturbed(const struct cluster *cluster)

@@ -56,6 +56,9 @@ bool cluster_runs(const struct cluster *cluster, uint32_t id);
 bool cluster_linked(const struct cluster *cluster, uint32_t a, uint32_t b);
 /* Runs and is linked with a majority, itself included: what a leader needs to be of use. */
 bool cluster_central(const struct cluster *cluster, uint32_t id);
+/* The same of a node that may be killed any time, or over and over, but is up: it cannot be relied
+ * on, yet what it does is done. */
+bool cluster_of_use(const struct cluster *cluster, uint32_t id);
 /* Nothing is slowed or lost now and then, and the harness' own processes run. */
 bool cluster_undisturbed(const struct cluster *cluster);
 

@@ -30,6 +30,12 @@ struct silence {
     char group[GROUP_TEXT_MAX];
 };
 
+/* The claim with the largest token so far; zeroed: none. */
+struct claim {
+    uint32_t node;
+    uint64_t term, token;
+};
+
 enum stage {
     STAGE_BEFORE, /* phase faults has not begun, or nobody led yet where there are no phases */
     STAGE_DURING,
@@ -39,7 +45,8 @@ enum stage {
 struct usable_leader {
     struct cluster cluster;
     uint64_t bound_ns;
-    bool progress, majority;
+    bool progress, majority, service;
+    struct claim newest;
     uint32_t *part; /* by node id; scratch */
     enum stage stage;
     bool phased;   /* the history tells its phases: until all processes are ready nothing is owed */
@@ -58,6 +65,7 @@ static void begin(void *state, const struct history_header *header)
     check->bound_ns = liveness_bound_ns(header) + liveness_slack_ns(header);
     check->progress = header->traits & 1u << TRAIT_PROGRESS;
     check->majority = header->traits & 1u << TRAIT_MAJORITY;
+    check->service = header->traits & 1u << TRAIT_SERVICE;
     check->part = must_alloc(header->nodes + 1, sizeof *check->part);
     check->group = must_alloc(header->nodes + 1, sizeof *check->group);
 }
@@ -93,8 +101,23 @@ static void open_silence(struct usable_leader *check, uint64_t begin_ns, uint64_
     check->now.stalled_ns = 0;
 }
 
-/* Where no majority is needed to lead, a node outside the group may lead too, under a newer token,
- * and then it is right that the resource fences the group's writes off. */
+/* Whether the newest token belongs to a node that is out of reach and nobody who runs has heard of
+ * that term: it led behind a cut, or for a moment. Nothing tells the others that they must count
+ * beyond it. */
+static bool outranked(const struct usable_leader *check)
+{
+    const struct cluster *cluster = &check->cluster;
+    if (check->newest.node == 0 || cluster_runs(cluster, check->newest.node))
+        return false;
+    for (uint32_t id = 1; id <= cluster->nodes; id++)
+        if (cluster_runs(cluster, id) && cluster->members[id].term >= check->newest.term)
+            return false;
+    return true;
+}
+
+/* Where neither a majority nor a service is needed to lead, a node outside the group may lead too,
+ * or have led, under a newer token, and then it is right that the resource fences the group's
+ * writes off. */
 static bool owed_now(const struct usable_leader *check)
 {
     if (check->stage != STAGE_DURING || !cluster_undisturbed(&check->cluster))
@@ -102,7 +125,9 @@ static bool owed_now(const struct usable_leader *check)
     if (check->progress && check->majority)
         return true;
     uint32_t parts = cluster_parts(&check->cluster, check->part);
-    return check->majority ? parts > 0 : parts == 1;
+    if (check->majority)
+        return parts > 0;
+    return parts == 1 && (check->service || !outranked(check));
 }
 
 /* Go on with the group if the change left it alone, else see whether there is another. */
@@ -130,6 +155,20 @@ static void set_stage(struct usable_leader *check, enum stage stage, const struc
     on_change(check, &(struct change){event->time_ns, event->time_ns, event->index});
 }
 
+/* A newer token may outrank the group, or be its own again. */
+static void on_lead(struct usable_leader *check, const struct event *event)
+{
+    struct claim claim = {process_index(event->process), event_number(event, FIELD_TERM),
+                          event_number(event, FIELD_TOKEN)};
+    if (!check->phased)
+        set_stage(check, STAGE_DURING, event);
+    if (claim.token <= check->newest.token || !cluster_member(&check->cluster, event->process))
+        return;
+    check->newest = claim;
+    if (!check->majority && !check->service)
+        on_change(check, &(struct change){event->time_ns, event->time_ns, event->index});
+}
+
 /* A write recorded after the change that ended a silence, but made before it. */
 static void forgive(struct usable_leader *check, uint64_t time_ns)
 {
@@ -147,7 +186,7 @@ static void on_accept(struct usable_leader *check, const struct event *event)
     const struct member *holder =
         cluster_member(&check->cluster, (uint32_t)event_number(event, FIELD_HOLDER));
     if (!check->watching || event->time_ns < check->now.begin_ns || !holder ||
-        !cluster_central(&check->cluster, (uint32_t)(holder - check->cluster.members)))
+        !cluster_of_use(&check->cluster, (uint32_t)(holder - check->cluster.members)))
         return;
     close_silence(check, event->time_ns, event->index);
     open_silence(check, event->time_ns, event->index);
@@ -182,8 +221,8 @@ static void step(void *state, const struct event *event, struct finding *finding
     }
     if (cluster_step(&check->cluster, event, &change))
         on_change(check, &change);
-    else if (event->f == F_LEAD && !check->phased)
-        set_stage(check, STAGE_DURING, event);
+    else if (event->f == F_LEAD)
+        on_lead(check, event);
 }
 
 static void judge(const struct usable_leader *check, const struct silence *silence,

@@ -400,7 +400,8 @@ const struct algorithm algorithm_invitation = {
     .promises = "connected nodes end in one group; group numbers are never shared or reused",
     .bears[UNDER_CRASH] = "live nodes end in one group; group numbers are never shared",
     .bears[UNDER_PARTITION] =
-        "a leader on each side, never of one number; merged again after the heal",
+        "a leader on each side, never of one number: the larger one fences the other side "
+        "off, a majority too; merged again after the heal",
     .bears[UNDER_PAUSE] = "its members form a group of their own and merge with it when it wakes",
     .bears[UNDER_DRIFT] = "only timeouts stretch",
     .broken_by = "partitions: one leader per side, and several while groups merge",

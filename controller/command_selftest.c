@@ -72,11 +72,13 @@ static void join(struct tested *sum, const struct tested *part)
     *sum = one;
 }
 
-/* Kinds as they are, a whole schedule by a name. */
+/* Kinds as they are, a whole schedule by a name: a bug's is its own. */
 static const char *name_faults(const struct selftest_case *one)
 {
     const char *under = selftest_faults(one);
-    return strchr(under, '=') ? "single-crashes" : under;
+    if (!strchr(under, '='))
+        return under;
+    return one->bug ? "schedule" : "single-crashes";
 }
 
 static void add_row(const struct selftest_case *one, uint64_t budget, const struct tested *tested,

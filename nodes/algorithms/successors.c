@@ -40,7 +40,10 @@ static const struct bug bugs[] = {
     {"all-first", "every successor believes it is the first (cf. repmgr#699)", "",
      "single-leader-per-term", "kill", 50},
     {"stale-list", "a successor acts on a list of an earlier leader (cf. repmgr#821)", "",
-     "single-leader-per-term", "kill,pause,partition", 600},
+     "single-leader-per-term",
+     "at=500ms fault=jitter on=leader jitter=150ms for=8s;at=700ms fault=kill on=leader for=300ms;"
+     "at=950ms fault=kill on=leader for=300ms",
+     50},
     {"same-term", "a successor leads on in its predecessor's term", "", "single-leader-per-term",
      "kill", 20},
     {.name = NULL},

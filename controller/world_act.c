@@ -54,6 +54,8 @@ void act_begin(struct world *world, uint64_t ticket, uint32_t node, const struct
     command_of(act, &words);
     if (act->action != ACTION_TERMINATE) {
         act_tell(world, action, child, text_string(&words));
+        if (act->resigner) /* whether it does shows in its events; nobody waits for its word */
+            tell(children_at(world->children, act->resigner - 1), 0, "resign");
     } else {
         action_wait(world, action);
         (void)child_terminate(child); /* it is there: unreaped */

@@ -278,7 +278,7 @@ static void on_view(void *context, struct cluster_view *out)
     clocks_view(world, out);
     view_service(world, out);
     out->missing[FACILITY_DISK] = disks_missing(world);
-    suited_missing(world->config.run->algorithm, out->missing);
+    suited_view(world->config.run->algorithm, out);
 }
 
 /* The engine stamped it when it happened. */

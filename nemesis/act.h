@@ -72,6 +72,7 @@ struct act {
     enum operator_command command; /* ACTION_COMMAND */
     enum write_point point;        /* ACTION_CRASH */
     uint32_t write;                /* ACTION_CRASH: which one from now on, from 1 */
+    uint32_t resigner;             /* ACTION_CRASH: who is told to step down meanwhile; 0: nobody */
     uint32_t successor;            /* OPERATOR_TRANSFER: to whom; 0: whoever is best */
 };
 

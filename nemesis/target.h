@@ -73,6 +73,7 @@ struct cluster_view {
      * is none, or it is out of reach. No set above holds it. */
     uint32_t service;
     bool service_running, service_paused;
+    bool stands_alone;               /* who is told to stand has something to write by that */
     uint32_t actor;                  /* whose event the fault waited for; 0: it waited for none */
     const char *missing[FACILITIES]; /* why the world has none, static; NULL: it has */
     node_set lacking[FACILITIES];    /* nodes that do without one that others have */

@@ -182,6 +182,7 @@ struct algorithm {
     const struct bug *bugs;       /* or NULL */
     uint32_t selftest_nodes;      /* largest cluster that shows its bugs; 0: a few will do */
     bool hands_on;                /* COMMAND_TRANSFER does something; the others always do */
+    bool stands_alone; /* COMMAND_STAND makes something durable, whatever the others do */
     /* Traits may depend on options (`quorum=on`); bit per enum trait. */
     uint32_t (*traits)(const struct option_values *options);
     /* Options and knobs that cannot work together: usage error naming the inequality; or NULL. */

@@ -25,7 +25,8 @@ struct order {
 
 /* To be killed at this point of its so-manyth write. */
 struct crash {
-    uint64_t ticket; /* 0: not to be */
+    uint64_t ticket;   /* 0: not to be */
+    uint64_t begin_ns; /* when it was asked for: what was provoked for its sake comes after */
     enum write_point point;
     uint32_t writes; /* left */
 };
@@ -84,6 +85,9 @@ void machine_command(struct sim_world *world, struct machine *machine, const str
 void machine_deliver(struct sim_world *world, struct machine *machine, uint32_t slot);
 void machine_wake(struct sim_world *world, struct machine *machine, uint32_t generation);
 void machine_synced(struct sim_world *world, struct machine *machine, uint32_t sync);
+
+/* It is not to be killed at its point any more. */
+void machine_uncrash(struct sim_world *world, struct machine *machine);
 
 /* Record the messages sent since the last time. */
 void machine_counts(struct sim_world *world, struct machine *machine);

@@ -56,7 +56,7 @@ void machine_come_down(struct sim_world *world, struct machine *machine)
         sim_world_commanded(world, machine, false);
     machine->order.waits = false;
     machine->kept_count = 0;
-    sim_world_reached(world, &machine->halts_for, false);
+    sim_world_reached(world, &machine->halts_for, world->now_ns, false);
     machine_disarm(machine);
     drop_parked(world, machine);
 }
@@ -64,7 +64,13 @@ void machine_come_down(struct sim_world *world, struct machine *machine)
 void machine_ended(struct sim_world *world, struct machine *machine, enum end_cause cause)
 {
     machine_record_life(world, machine, F_EXIT, cause);
-    sim_world_reached(world, &machine->crash.ticket, machine->crash.writes == 0);
+    sim_world_reached(world, &machine->crash.ticket, machine->crash.begin_ns,
+                      machine->crash.writes == 0);
+}
+
+void machine_uncrash(struct sim_world *world, struct machine *machine)
+{
+    sim_world_reached(world, &machine->crash.ticket, machine->crash.begin_ns, false);
 }
 
 void machine_give_up(struct sim_world *world, struct machine *machine)
@@ -123,7 +129,7 @@ void machine_carry(struct sim_world *world, struct machine *machine, uint64_t no
     sim_world_carry(world, now);
     if (halts) {
         machine->life = LIFE_PAUSED;
-        sim_world_reached(world, &machine->halts_for, true);
+        sim_world_reached(world, &machine->halts_for, world->now_ns, true);
     }
 }
 

@@ -25,7 +25,7 @@ static void view(void *context, struct cluster_view *out)
     *out = (struct cluster_view){.nodes = elector->nodes,
                                  .witnesses = elector->witnesses,
                                  .leader = sim_world_leader(world)};
-    suited_missing(world->config->algorithm, out->missing);
+    suited_view(world->config->algorithm, out);
     for (uint32_t i = 0; i < elector->nodes; i++) {
         const struct machine *machine = &world->machines[i];
         if (machine->life != LIFE_DOWN)
@@ -65,7 +65,7 @@ static void do_restart(void *context, uint64_t ticket, uint32_t node)
 {
     struct sim_world *world = context;
     if (!is_service(world, node))
-        sim_world_reached(world, &machine_of(world, node)->crash.ticket, false);
+        machine_uncrash(world, machine_of(world, node));
     bool done = is_service(world, node) ? sim_coordinator_start(world)
                                         : machine_start(world, machine_of(world, node));
     answer(world, ticket, true, done ? "started" : "was already running");
@@ -88,7 +88,7 @@ static void do_resume(void *context, uint64_t ticket, uint32_t node)
 {
     struct sim_world *world = context;
     if (!is_service(world, node))
-        sim_world_reached(world, &machine_of(world, node)->halts_for, false);
+        sim_world_reached(world, &machine_of(world, node)->halts_for, world->now_ns, false);
     bool done = is_service(world, node) ? sim_coordinator_resume(world)
                                         : machine_resume(world, machine_of(world, node));
     answer(world, ticket, true, done ? "running" : "was not stopped");
@@ -163,12 +163,13 @@ static void do_command(struct sim_world *world, uint64_t ticket, uint32_t node,
         &(struct order){.ticket = ticket, .type = types[act->command], .target = act->successor});
 }
 
-void sim_world_reached(struct sim_world *world, uint64_t *ticket, bool reached)
+void sim_world_reached(struct sim_world *world, uint64_t *ticket, uint64_t begin_ns, bool reached)
 {
+    const char *proof = reached ? "came to its point" : "never came to its point";
     uint64_t which = *ticket;
     *ticket = 0;
     if (which)
-        answer(world, which, reached, reached ? "came to its point" : "never came to its point");
+        engine_done(world->engine, which, reached, begin_ns, world->now_ns, 0, slice_of(proof));
 }
 
 /* It stands for election, so that there is something to write. */
@@ -179,7 +180,10 @@ static void crash(struct sim_world *world, uint64_t ticket, struct machine *mach
         answer(world, ticket, false, "was not running");
         return;
     }
-    machine->crash = (struct crash){ticket, act->point, act->write};
+    machine->crash = (struct crash){ticket, world->now_ns, act->point, act->write};
+    if (act->resigner)
+        machine_command(world, machine_of(world, act->resigner),
+                        &(struct order){.type = COMMAND_RESIGN});
     machine_command(world, machine, &(struct order){.type = COMMAND_STAND});
 }
 

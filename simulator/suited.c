@@ -1,9 +1,11 @@
 #include "simulator/suited.h"
 
-void suited_missing(const struct algorithm *algorithm, const char *missing[FACILITIES])
+void suited_view(const struct algorithm *algorithm, struct cluster_view *out)
 {
-    missing[FACILITY_TRANSFER] = algorithm_no_transfer(algorithm);
-    missing[FACILITY_STATE] = algorithm->durable ? NULL : "this algorithm makes nothing durable";
+    out->missing[FACILITY_TRANSFER] = algorithm_no_transfer(algorithm);
+    out->missing[FACILITY_STATE] =
+        algorithm->durable ? NULL : "this algorithm makes nothing durable";
+    out->stands_alone = algorithm->stands_alone;
 }
 
 uint32_t suited_faults(const struct algorithm *algorithm, const struct fault *kinds[FAULTS_MAX],

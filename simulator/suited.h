@@ -10,8 +10,7 @@
 uint32_t suited_faults(const struct algorithm *algorithm, const struct fault *kinds[FAULTS_MAX],
                        uint32_t count);
 
-/* Why the algorithm lacks what faults may need, in `missing` by enum facility; NULL where it does
- * not. */
-void suited_missing(const struct algorithm *algorithm, const char *missing[FACILITIES]);
+/* What faults may need and the algorithm lacks, and what they have to do for it. */
+void suited_view(const struct algorithm *algorithm, struct cluster_view *out);
 
 #endif

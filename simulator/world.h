@@ -120,9 +120,9 @@ void sim_world_nemesis_wake(struct sim_world *world, uint32_t generation);
 void sim_world_heal(struct sim_world *world);
 /* The machine's order was carried out, or its process is gone. */
 void sim_world_commanded(struct sim_world *world, struct machine *machine, bool taken);
-/* A point at which the process was to stop, or be killed, was reached, or never will be. Clears the
- * ticket; nothing happens when there is none. */
-void sim_world_reached(struct sim_world *world, uint64_t *ticket, bool reached);
+/* A point at which the process was to stop, or be killed, was reached, or never will be; the fault
+ * began to show at `begin_ns`. Clears the ticket; nothing happens when there is none. */
+void sim_world_reached(struct sim_world *world, uint64_t *ticket, uint64_t begin_ns, bool reached);
 struct nemesis_world sim_world_as_nemesis(struct sim_world *world);
 
 /* clients.c */

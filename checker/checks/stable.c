@@ -149,8 +149,16 @@ static void on_candidate(struct stable *check, const struct moment *candidate)
         check->rival = *candidate;
 }
 
+/* A change of the cluster is told when it is complete: what it unseated meanwhile had cause. */
+static void excuse_since(struct stable *check, uint64_t begin_ns)
+{
+    for (uint32_t i = check->count; i > 0 && check->changes[i - 1].cause.time_ns >= begin_ns; i--)
+        check->changes[i - 1].excused = true;
+}
+
 static void on_change(struct stable *check, const struct event *event, const struct change *change)
 {
+    excuse_since(check, change->begin_ns);
     check->stretch++;
     check->stretch_ns = change->end_ns;
     check->broken = check->broken || event->f == F_FAULT || event->f == F_EXIT;

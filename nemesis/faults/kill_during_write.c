@@ -1,6 +1,8 @@
 /* SIGKILL while a node makes its vote durable: before the write, with the new file written but not
  * in place, or just after, before anybody was told. The node is made to stand for election, so that
- * there is something to write, stands still at the point, and is killed there. */
+ * there is something to write, stands still at the point, and is killed there. Where who stands
+ * writes only once the others go along (the highest of bully leads already, and says so), the
+ * leader is told to step down as well: then somebody has to open a new term. */
 #include "nemesis/fault.h"
 
 enum { OPTION_POINT, OPTION_WRITE };
@@ -28,6 +30,8 @@ static bool start(const struct cluster_view *view, node_set chosen,
                             .point = (enum write_point)parameters->at[OPTION_POINT],
                             .write = (uint32_t)parameters->at[OPTION_WRITE]};
     out->targets = able ? node_bit(nodes_pick(random, able)) : 0;
+    if (!view->stands_alone && cluster_leads(view))
+        out->act.resigner = view->leader;
     *ret_why = "the target leads, cannot lead or does not run";
     return able != 0;
 }

@@ -326,6 +326,7 @@ const struct algorithm algorithm_paxos = {
     .durable = words,
     .options = options,
     .bugs = bugs,
+    .stands_alone = true,
     .traits = traits,
     .state_size = state_size,
     .init = init,

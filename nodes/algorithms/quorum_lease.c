@@ -388,6 +388,7 @@ const struct algorithm algorithm_quorum_lease = {
     .durable = words,
     .options = options,
     .bugs = bugs,
+    .stands_alone = true,
     .traits = traits,
     .validate = validate,
     .state_size = state_size,

@@ -263,6 +263,7 @@ const struct algorithm algorithm_raft = {
     .options = options,
     .bugs = bugs,
     .hands_on = true,
+    .stands_alone = true,
     .traits = traits,
     .state_size = state_size,
     .init = init,

@@ -279,6 +279,7 @@ const struct algorithm algorithm_successors = {
     .durable = words,
     .options = options,
     .bugs = bugs,
+    .stands_alone = true,
     .traits = traits,
     .validate = validate,
     .state_size = state_size,

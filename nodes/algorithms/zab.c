@@ -29,7 +29,7 @@ static const struct bug bugs[] = {
     {"forget-epoch", "the accepted epoch does not survive a restart (cf. databend#1051)", "",
      "term-monotonic", "kill", 50},
     {"ack-twice", "a follower acknowledges one epoch to two leaders (cf. camunda#5356)", "",
-     "vote-once", "kill,partition,link", 1000},
+     "vote-once", "kill,partition,link", 2000},
     {"stale-ack", "acknowledgements of an earlier epoch are counted", "", "majority-support",
      "kill,partition,link", 1000},
     {"reuse-epoch", "a new leader leads in the highest epoch accepted, not above it", "",

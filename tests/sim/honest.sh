@@ -8,4 +8,11 @@ LIMIT=120
 expect 0 "$COUP" sim -a ring:quorum=on -f all --seeds 1..160 -o "$work/ring"
 expect 0 "$COUP" sim -a invitation -f kill --seeds 880..910 -o "$work/invitation"
 expect 0 "$COUP" sim -a quorum-lease -f all --seeds 4591..4591 -o "$work/lease"
+
+# A node that only writes what all agree on is made to write all the same: no run is without a kill.
+for algorithm in bully ring:quorum=on invitation zab; do
+    expect 0 "$COUP" sim -a "$algorithm" -f kill-during-write --seeds 1..12 --json \
+        -o "$work/write-$algorithm"
+    says '"vacuous":0'
+done
 finish

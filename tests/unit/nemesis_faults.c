@@ -443,6 +443,11 @@ static void test_points_inside_a_node(void **state)
     assert_int_equal(injection.act.write, 3);
     assert_int_equal(nodes_count(injection.targets), 1);
     assert_int_equal(injection.targets & node_bit(2), 0);
+    assert_int_equal(injection.act.resigner, 2);
+    injection_release(&injection);
+    view.stands_alone = true;
+    injection = started("kill-during-write", NULL, 0, &view, 1);
+    assert_int_equal(injection.act.resigner, 0);
     injection_release(&injection);
     const struct call call = {"pause", "point=before-write", node_bit(3), 1};
     const char *why = "";

@@ -1,0 +1,425 @@
+#include "checker/linear/zone.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/random.h"
+
+#define NONE UINT32_MAX
+
+/* What happened to one value. */
+struct cluster {
+    uint64_t value;
+    uint64_t early, late;       /* earliest return and latest call of its reads */
+    uint32_t early_op, late_op; /* NONE: no reads */
+    uint32_t write;             /* NONE: the initial value */
+    uint32_t parent, child;     /* by compare-and-set */
+    uint32_t block;             /* NONE: not walked yet */
+    bool wanted;                /* it was there: known to be written, or seen */
+};
+
+/* All of a chain of values. */
+struct block {
+    uint64_t early, late;
+    uint32_t early_op, late_op; /* early_op NONE: it was there from the beginning */
+};
+
+/* The block's operations in their only order, as far as seen: the latest call among them. */
+struct walk {
+    struct block block;
+    uint32_t index; /* of the block */
+};
+
+struct zones {
+    const struct linear_op *ops;
+    uint32_t count;
+    struct cluster *clusters; /* 0: the initial value */
+    uint32_t cluster_count;
+    uint32_t *index; /* value -> cluster, open addressing; NONE: free */
+    uint32_t mask;
+    struct block *blocks;
+    uint32_t block_count;
+    struct linear_result *out;
+};
+
+static bool blame(struct zones *zones, enum linear_fault fault, uint32_t a, uint32_t b)
+{
+    zones->out->fault = fault;
+    zones->out->ops[0] = &zones->ops[a];
+    zones->out->ops[1] = b == NONE ? NULL : &zones->ops[b];
+    zones->out->count = b == NONE ? 1 : 2;
+    return false;
+}
+
+/* Clusters */
+
+static uint32_t *place_of(const struct zones *zones, uint64_t value)
+{
+    uint32_t at = (uint32_t)mix64(value) & zones->mask;
+    while (zones->index[at] != NONE && zones->clusters[zones->index[at]].value != value)
+        at = (at + 1) & zones->mask;
+    return &zones->index[at];
+}
+
+static struct cluster *find(const struct zones *zones, uint64_t value)
+{
+    uint32_t at = *place_of(zones, value);
+    return at == NONE ? NULL : &zones->clusters[at];
+}
+
+static bool add(struct zones *zones, uint64_t value, uint32_t write)
+{
+    uint32_t *place = place_of(zones, value);
+    if (*place != NONE)
+        return false;
+    *place = zones->cluster_count;
+    zones->clusters[zones->cluster_count++] =
+        (struct cluster){.value = value,
+                         .early = UINT64_MAX,
+                         .early_op = NONE,
+                         .late_op = NONE,
+                         .write = write,
+                         .parent = NONE,
+                         .child = NONE,
+                         .block = NONE,
+                         .wanted = write == NONE || !linear_is_open(&zones->ops[write])};
+    return true;
+}
+
+static bool open_zones(struct zones *zones, uint64_t initial)
+{
+    uint32_t values = 1, capacity = 16;
+    for (uint32_t i = 0; i < zones->count; i++)
+        values += linear_sets(&zones->ops[i]);
+    while (capacity < 2 * (uint64_t)values)
+        capacity *= 2;
+    zones->clusters = must_alloc(values, sizeof *zones->clusters);
+    zones->blocks = must_alloc(values, sizeof *zones->blocks);
+    zones->index = must_alloc(capacity, sizeof *zones->index);
+    zones->mask = capacity - 1;
+    for (uint32_t i = 0; i < capacity; i++)
+        zones->index[i] = NONE;
+    bool unique = add(zones, initial, NONE);
+    for (uint32_t i = 0; i < zones->count && unique; i++)
+        if (linear_sets(&zones->ops[i]))
+            unique = add(zones, zones->ops[i].value, i);
+    return unique;
+}
+
+static void close_zones(struct zones *zones)
+{
+    free(zones->clusters);
+    free(zones->blocks);
+    free(zones->index);
+}
+
+static bool add_read(struct zones *zones, uint32_t op)
+{
+    const struct linear_op *read = &zones->ops[op];
+    struct cluster *cluster = find(zones, read->value);
+    if (!cluster)
+        return blame(zones, LINEAR_UNWRITTEN, op, NONE);
+    cluster->wanted = true;
+    if (cluster->early_op == NONE || read->done < cluster->early) {
+        cluster->early = read->done;
+        cluster->early_op = op;
+    }
+    if (cluster->late_op == NONE || read->call > cluster->late) {
+        cluster->late = read->call;
+        cluster->late_op = op;
+    }
+    return true;
+}
+
+/* A value that a compare-and-set wrote was there, so was the one it replaced, and so on. */
+static bool link_up(struct zones *zones, uint32_t at)
+{
+    struct cluster *cluster = &zones->clusters[at];
+    while (cluster->write != NONE && cluster->parent == NONE &&
+           zones->ops[cluster->write].f == LINEAR_CAS) {
+        struct cluster *parent = find(zones, zones->ops[cluster->write].expected);
+        if (!parent)
+            return blame(zones, LINEAR_UNWRITTEN, cluster->write, NONE);
+        if (parent->child != NONE)
+            return blame(zones, LINEAR_FORKED, zones->clusters[parent->child].write,
+                         cluster->write);
+        parent->child = (uint32_t)(cluster - zones->clusters);
+        cluster->parent = (uint32_t)(parent - zones->clusters);
+        parent->wanted = true;
+        cluster = parent;
+    }
+    return true;
+}
+
+static bool make_clusters(struct zones *zones)
+{
+    for (uint32_t i = 0; i < zones->count; i++)
+        if (zones->ops[i].f == LINEAR_READ && !add_read(zones, i))
+            return false;
+    for (uint32_t i = 0; i < zones->cluster_count; i++)
+        if (zones->clusters[i].wanted && !link_up(zones, i))
+            return false;
+    return true;
+}
+
+/* Blocks */
+
+/* The next in the block's order: what returned first of it and what was called last. */
+static bool take(struct zones *zones, struct walk *walk, uint32_t early_op, uint32_t late_op)
+{
+    struct block *block = &walk->block;
+    const struct linear_op *early = &zones->ops[early_op], *late = &zones->ops[late_op];
+    if (block->late_op != NONE && early->done < block->late)
+        return blame(zones, LINEAR_EARLY, early_op, block->late_op);
+    if (early->done < block->early) {
+        block->early = early->done;
+        block->early_op = early_op;
+    }
+    if (block->late_op == NONE || late->call > block->late) {
+        block->late = late->call;
+        block->late_op = late_op;
+    }
+    return true;
+}
+
+/* From a value that replaced none: through all that replaced it. */
+static bool walk_block(struct zones *zones, uint32_t root)
+{
+    struct walk walk = {{.early = root == 0 ? 0 : UINT64_MAX, .early_op = NONE, .late_op = NONE},
+                        zones->block_count++};
+    for (uint32_t at = root; at != NONE; at = zones->clusters[at].child) {
+        struct cluster *cluster = &zones->clusters[at];
+        cluster->block = walk.index;
+        if (cluster->write != NONE && !take(zones, &walk, cluster->write, cluster->write))
+            return false;
+        if (cluster->early_op != NONE && !take(zones, &walk, cluster->early_op, cluster->late_op))
+            return false;
+    }
+    zones->blocks[walk.index] = walk.block;
+    return true;
+}
+
+static bool make_blocks(struct zones *zones)
+{
+    for (uint32_t i = 0; i < zones->cluster_count; i++)
+        if (zones->clusters[i].wanted && zones->clusters[i].parent == NONE && !walk_block(zones, i))
+            return false;
+    for (uint32_t i = 0; i < zones->cluster_count; i++)
+        if (zones->clusters[i].wanted && zones->clusters[i].block == NONE)
+            return blame(zones, LINEAR_CIRCLE, zones->clusters[i].write, NONE);
+    return true;
+}
+
+/* Order of blocks */
+
+static int by_early(const void *a, const void *b)
+{
+    const struct block *x = *(const struct block *const *)a, *y = *(const struct block *const *)b;
+    bool x_first = x->early_op == NONE, y_first = y->early_op == NONE;
+    if (x_first != y_first)
+        return x_first ? -1 : 1;
+    if (x->early != y->early)
+        return x->early < y->early ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* The initial value's block has early_op NONE and is before every other. */
+static bool must_precede(const struct block *a, const struct block *b)
+{
+    return b->late_op != NONE && (a->early_op == NONE || a->early < b->late);
+}
+
+static bool clash(struct zones *zones, const struct block *a, const struct block *b)
+{
+    struct linear_result *out = zones->out;
+    const struct block *first = b->early_op == NONE ? b : a, *second = first == a ? b : a;
+    out->fault = LINEAR_MIXED;
+    out->ops[0] = first->early_op == NONE ? NULL : &zones->ops[first->early_op];
+    out->ops[1] = &zones->ops[second->late_op];
+    out->ops[2] = &zones->ops[second->early_op];
+    out->ops[3] = &zones->ops[first->late_op];
+    out->count = 4;
+    return false;
+}
+
+static bool is_forward(const struct block *block)
+{
+    return block->late_op != NONE && must_precede(block, block);
+}
+
+/* The last of the forward blocks (sorted by early, apart from one another) that must precede
+ * `block`; NULL: none. */
+static const struct block *last_before(const struct block *const *forward, uint32_t count,
+                                       const struct block *block)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (must_precede(forward[middle], block))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? forward[low - 1] : NULL;
+}
+
+/* Forward blocks hold the register all through [early, late], so no two of them overlap, and each
+ * other block has an instant of its own outside of them. */
+static bool order_blocks(struct zones *zones, const struct block **forward)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < zones->block_count; i++)
+        if (is_forward(&zones->blocks[i]))
+            forward[count++] = &zones->blocks[i];
+    if (count)
+        qsort(forward, count, sizeof *forward, by_early);
+    for (uint32_t i = 1; i < count; i++)
+        if (must_precede(forward[i], forward[i - 1]))
+            return clash(zones, forward[i - 1], forward[i]);
+    for (uint32_t i = 0; i < zones->block_count; i++) {
+        const struct block *block = &zones->blocks[i];
+        if (block->late_op == NONE || is_forward(block))
+            continue;
+        const struct block *before = last_before(forward, count, block);
+        if (before && must_precede(block, before))
+            return clash(zones, before, block);
+    }
+    return true;
+}
+
+/* Refused compares */
+
+/* Of the blocks in order of `early`, up to each: the two latest calls, of different blocks. */
+struct prefix {
+    uint64_t early;
+    uint64_t late[2];
+    uint32_t block[2];
+};
+
+static void extend(const struct prefix *before, const struct block *block, uint32_t index,
+                   struct prefix *out)
+{
+    *out = before ? *before : (struct prefix){.block = {NONE, NONE}};
+    out->early = block->early;
+    if (out->block[0] == NONE || block->late > out->late[0]) {
+        out->late[1] = out->late[0];
+        out->block[1] = out->block[0];
+        out->late[0] = block->late;
+        out->block[0] = index;
+    } else if (out->block[1] == NONE || block->late > out->late[1]) {
+        out->late[1] = block->late;
+        out->block[1] = index;
+    }
+}
+
+static uint32_t make_prefixes(const struct zones *zones, const struct block **sorted,
+                              struct prefix *out)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < zones->block_count; i++)
+        if (zones->blocks[i].late_op != NONE && zones->blocks[i].early_op != NONE)
+            sorted[count++] = &zones->blocks[i];
+    if (count)
+        qsort(sorted, count, sizeof *sorted, by_early);
+    for (uint32_t i = 0; i < count; i++)
+        extend(i ? &out[i - 1] : NULL, sorted[i], (uint32_t)(sorted[i] - zones->blocks), &out[i]);
+    return count;
+}
+
+/* The last with early <= time; NULL: none. */
+static const struct prefix *prefix_at(const struct prefix *prefixes, uint32_t count, uint64_t time)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (prefixes[middle].early <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &prefixes[low - 1] : NULL;
+}
+
+/* Whether in any order the value expected was not yet there when the compare began, or was already
+ * replaced when it ended. */
+static bool surely_refused(const struct zones *zones, const struct linear_op *op,
+                           const struct prefix *before)
+{
+    const struct cluster *cluster = find(zones, op->expected);
+    if (!cluster)
+        return true;
+    if (!cluster->wanted)
+        return false;
+    if (cluster->write != NONE && zones->ops[cluster->write].call >= op->call)
+        return true;
+    for (uint32_t child = cluster->child; child != NONE; child = zones->clusters[child].child) {
+        const struct cluster *next = &zones->clusters[child];
+        if (zones->ops[next->write].done <= op->done ||
+            (next->early_op != NONE && next->early <= op->done))
+            return true;
+        if (zones->ops[next->write].call > op->done)
+            break; /* what follows is over later still */
+    }
+    const struct block *own = &zones->blocks[cluster->block];
+    for (uint32_t i = 0; before && i < 2; i++)
+        if (before->block[i] != NONE && before->block[i] != cluster->block &&
+            must_precede(own, &zones->blocks[before->block[i]]))
+            return true;
+    return false;
+}
+
+/* The value expected need never have been there; but what wrote it may be wanted to explain another
+ * refusal. */
+static bool avoidable(const struct zones *zones, const struct linear_op *op)
+{
+    const struct cluster *cluster = find(zones, op->expected);
+    return cluster && !cluster->wanted;
+}
+
+static uint32_t list_refusals(const struct zones *zones, const struct block **sorted,
+                              uint32_t *ret_left)
+{
+    struct prefix *prefixes = must_alloc(zones->block_count + 1, sizeof *prefixes);
+    uint32_t count = make_prefixes(zones, sorted, prefixes), left = 0;
+    bool needed = false;
+    for (uint32_t i = 0; i < zones->count; i++) {
+        const struct linear_op *op = &zones->ops[i];
+        if (op->f == LINEAR_REFUSED &&
+            !surely_refused(zones, op, prefix_at(prefixes, count, op->done))) {
+            ret_left[left++] = i;
+            needed = needed || !avoidable(zones, op);
+        }
+    }
+    free(prefixes);
+    return needed ? left : 0;
+}
+
+static bool has_refusals(const struct zones *zones)
+{
+    for (uint32_t i = 0; i < zones->count; i++)
+        if (zones->ops[i].f == LINEAR_REFUSED)
+            return true;
+    return false;
+}
+
+enum zone_answer zone_check(const struct linear_op *ops, uint32_t count, uint64_t initial,
+                            struct linear_result *out, uint32_t *ret_left, uint32_t *ret_left_count)
+{
+    struct zones zones = {.ops = ops, .count = count, .out = out};
+    enum zone_answer answer = ZONE_REPEATED;
+    *out = (struct linear_result){0};
+    *ret_left_count = 0;
+    if (open_zones(&zones, initial)) {
+        answer = ZONE_DECIDED;
+        if (make_clusters(&zones) && make_blocks(&zones)) {
+            const struct block **sorted = must_alloc(zones.block_count + 1, sizeof *sorted);
+            if (order_blocks(&zones, sorted) && has_refusals(&zones))
+                *ret_left_count = list_refusals(&zones, sorted, ret_left);
+            free(sorted);
+        }
+        if (*ret_left_count)
+            answer = ZONE_REFUSALS;
+    }
+    close_zones(&zones);
+    return answer;
+}

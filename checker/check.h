@@ -73,6 +73,7 @@ bool check_needs_resource(const struct history_header *header);
     X(lease_exclusive) \
     X(leader_without_grant) \
     X(acted_after_loss) \
+    X(linearizable) \
     X(recovers) \
     X(usable_leader) \
     X(converges) \

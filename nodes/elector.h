@@ -107,6 +107,7 @@ struct belief {
     uint64_t token;    /* fencing token of this reign; 0 unless leader */
     uint64_t until_ns; /* leases: own monotonic deadline; 0: no deadline */
     bool may_act;      /* false: leads, but not yet, or no longer, with a majority's answer */
+    bool from_memory;  /* planted bugs only: reads are answered without asking the resource */
 };
 
 /* A line for the history. lead, step-down and follow are made by the driver from changes of belief;

@@ -13,6 +13,7 @@ void service_init(struct service *service, const struct service_config *config)
 void service_release(struct service *service)
 {
     free(service->pending);
+    free(service->memory);
     *service = (struct service){0};
 }
 
@@ -35,7 +36,8 @@ static struct pending *pending_find(struct service *service, uint64_t id)
     return NULL;
 }
 
-static void pending_add(struct service *service, uint64_t id, uint32_t client, uint64_t now_ns)
+static void pending_add(struct service *service, uint64_t id, uint32_t client, uint32_t reg,
+                        uint64_t now_ns)
 {
     assert(service->pending_count < SERVICE_PENDING_MAX);
     if (service->pending_count == service->pending_capacity) {
@@ -47,7 +49,8 @@ static void pending_add(struct service *service, uint64_t id, uint32_t client, u
         (struct pending){.id = id,
                          .client = client,
                          .deadline_ns = now_ns + service->config.request_timeout_ns,
-                         .token = service->belief.token};
+                         .token = service->belief.token,
+                         .reg = reg};
 }
 
 static void pending_remove(struct service *service, struct pending *pending)
@@ -88,6 +91,35 @@ static void answer(const struct service *service, uint32_t client, const struct 
     envelope->reply.leader = leads(&service->belief) ? service->config.id : service->belief.leader;
 }
 
+/* What the resource answered last, as a leader would know it that thinks nobody else can write. */
+
+static void forget_memory(struct service *service)
+{
+    free(service->memory);
+    service->memory = NULL;
+    if (service->belief.from_memory)
+        service->memory = must_alloc(WIRE_REGISTERS_MAX, sizeof *service->memory);
+}
+
+static void remember(struct service *service, uint32_t reg, const struct reply *reply)
+{
+    if (service->memory && reply->outcome == OUTCOME_OK &&
+        reply->sequence >= service->memory[reg].sequence)
+        service->memory[reg] = *reply;
+}
+
+static bool answer_from_memory(const struct service *service, uint32_t client,
+                               const struct request *request, struct outbox *outbox)
+{
+    if (!service->memory || request->operation != OPERATION_READ ||
+        !service->memory[request->reg].id)
+        return false;
+    struct reply reply = service->memory[request->reg];
+    reply.id = request->id;
+    answer(service, client, &reply, outbox);
+    return true;
+}
+
 /* A write that falls due while the node may not act is put off, or the deadline would stay past. */
 static void write_if_due(struct service *service, uint64_t now_ns, struct outbox *outbox)
 {
@@ -99,7 +131,7 @@ static void write_if_due(struct service *service, uint64_t now_ns, struct outbox
     uint64_t id = operation_number(PROCESS_NUMBER(PROCESS_NODE, service->config.id),
                                    service->config.incarnation, ++service->counter);
     service->own_id = id;
-    pending_add(service, id, 0, now_ns);
+    pending_add(service, id, 0, SERVICE_OWN_REGISTER, now_ns);
     (void)own_event(service, EVENT_INVOKE, id, service->belief.token, outbox);
     ask_resource(
         service,
@@ -140,8 +172,10 @@ void service_belief(struct service *service, const struct belief *belief, uint64
     service->belief = *belief;
     if (new_reign || ended)
         end_reign(service, new_reign, outbox);
-    if (new_reign)
+    if (new_reign) {
         service->next_write_ns = now_ns;
+        forget_memory(service);
+    }
     write_if_due(service, now_ns, outbox);
 }
 
@@ -157,8 +191,8 @@ void service_request(struct service *service, uint32_t client, const struct requ
                request->reg == SERVICE_OWN_REGISTER) {
         answer(service, client, &(struct reply){.id = request->id, .outcome = OUTCOME_FAIL},
                outbox);
-    } else {
-        pending_add(service, request->id, client, now_ns);
+    } else if (!answer_from_memory(service, client, request, outbox)) {
+        pending_add(service, request->id, client, request->reg, now_ns);
         ask_resource(service, request, outbox);
     }
 }
@@ -193,6 +227,7 @@ void service_reply(struct service *service, const struct reply *reply, uint64_t 
     struct pending *pending = pending_find(service, reply->id);
     if (!pending)
         return;
+    remember(service, pending->reg, reply);
     if (pending->client)
         answer(service, pending->client, reply, outbox);
     else

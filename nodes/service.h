@@ -28,6 +28,7 @@ struct pending {
     uint32_t client;      /* process number; 0: our own write */
     uint64_t deadline_ns; /* own monotonic */
     uint64_t token;
+    uint32_t reg;
 };
 
 struct service {
@@ -38,6 +39,8 @@ struct service {
     uint64_t next_write_ns;  /* own monotonic */
     struct pending *pending; /* pending_count, at most SERVICE_PENDING_MAX */
     uint32_t pending_count, pending_capacity;
+    struct reply *memory; /* planted bugs only: by register, what the resource answered last in this
+                           * reign; owned; NULL: not kept */
 };
 
 /* Release frees what init and use allocated. */

@@ -172,7 +172,8 @@ static void report(const struct raft *raft, struct output *output)
                                      .leader = raft->leader,
                                      .term = raft_term(raft),
                                      .token = leads ? raft_term(raft) : 0,
-                                     .may_act = leads && raft->transfer_ns == 0};
+                                     .may_act = leads && raft->transfer_ns == 0,
+                                     .from_memory = raft_broken(raft, BUG_READ_FROM_MEMORY)};
     output->wake_ns = raft->deadline_ns;
     if (raft->role == ROLE_CANDIDATE)
         output->wake_ns = earlier(output->wake_ns, raft->resend_ns);

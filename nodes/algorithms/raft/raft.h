@@ -61,6 +61,9 @@ enum raft_option { RAFT_PREVOTE, RAFT_CHECKQUORUM, RAFT_STICKINESS };
       "pre-votes between nodes of different terms are ignored (etcd-io/etcd#8243)")                \
     X(STALE_LEADER, "stale-leader-refusal", "", "usable-leader", "kill", 50,                       \
       "pre-votes are refused for the sake of a leader no longer heard (tikv/tikv#3270)")           \
+    X(READ_FROM_MEMORY, "read-from-memory", "checkquorum=off", "linearizable", "partition", 150,   \
+      "a leader answers reads by itself, without making sure that it still leads "                 \
+      "(etcd-io/etcd#741)")                                                                        \
     X(LATE_HEARTBEAT, "late-heartbeat", "", "stable", "none", 20,                                  \
       "a leader paces its heartbeats by the candidate's timer (willemt/raft#48)")
 

@@ -24,6 +24,8 @@ struct run_config {
     uint32_t clients;
     uint64_t rate; /* operations a second, of each client */
     bool trace;
+    bool stop_on_violation; /* freeze all processes as soon as a check is violated, and end */
+    bool hold;              /* and before that wait for Enter on standard input */
     struct expectation expect;
     const char *scenario; /* its name or file, for the record; NULL: none */
     const char *folder;   /* the run's own; NULL: a new one below coup-runs/ */

@@ -128,6 +128,8 @@ static void on_tick(uv_timer_t *timer)
         run_fail(run, &error);
     if (is_due(&run->orphans_ns, ORPHANS_EVERY_NS, now_ns))
         reap_orphan(run);
+    if (freeze_advance(run, now_ns))
+        return;
     nemesis_advance(run);
     phase_advance(run, now_ns);
     if (is_due(&run->drawn_ns, LIVE_EVERY_NS, now_ns))

@@ -1,5 +1,5 @@
 /* Shared by the files of one run: run.c (outside the sandbox), run_inside.c (its loop),
- * run_phases.c, run_header.c, run_live.c, run_verdict.c. */
+ * run_phases.c, run_freeze.c, run_header.c, run_live.c, run_verdict.c. */
 #ifndef COUP_CONTROLLER_RUN_INTERNAL_H
 #define COUP_CONTROLLER_RUN_INTERNAL_H
 
@@ -76,7 +76,9 @@ struct run {
     uint64_t stalled_before_ns; /* final phase: the view's stalls until then */
     uint64_t late_ns;           /* our loop, since the last sample of stalls */
     uint64_t ticked_ns, sampled_ns, flushed_ns, drawn_ns, orphans_ns;
-    pid_t orphan; /* seen unreaped at the last look */
+    uint64_t freeze_ns; /* when every process was told to stop; 0: none was */
+    bool held;          /* the user was told so */
+    pid_t orphan;       /* seen unreaped at the last look */
     struct live live;
     bool interrupted;
     bool failed;
@@ -96,6 +98,10 @@ void run_record(struct run *run, enum event_f f, enum event_field field, const c
  * is a world. */
 const char *phase_name(enum phase_number phase);
 void phase_advance(struct run *run, uint64_t now_ns);
+
+/* run_freeze.c: true from the first violation on, if the run is to stop there; nothing else happens
+ * then. */
+bool freeze_advance(struct run *run, uint64_t now_ns);
 
 /* Let the nemesis do what is due, now and when it next is. */
 void nemesis_advance(struct run *run);

@@ -363,6 +363,26 @@ void world_finish(struct world *world)
         child_finish(children_at(world->children, i));
 }
 
+void world_freeze(struct world *world)
+{
+    world->finishing = true;
+    for (uint32_t i = 0; i < children_count(world->children); i++) {
+        struct child *child = children_at(world->children, i);
+        if (child->pid != 0 && !child->stopped)
+            (void)child_pause(child); /* it may be gone by now */
+    }
+}
+
+uint32_t world_moving(const struct world *world)
+{
+    for (uint32_t i = 0; i < children_count(world->children); i++) {
+        const struct child *child = children_at(world->children, i);
+        if (child->pid != 0 && !child->stopped)
+            return child->process;
+    }
+    return WORLD_NOBODY;
+}
+
 uint32_t world_left(const struct world *world)
 {
     for (uint32_t i = 0; i < children_count(world->children); i++)

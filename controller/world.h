@@ -61,6 +61,11 @@ void world_tell_clients(struct world *world, const char *words);
 void world_finish(struct world *world);
 uint32_t world_left(const struct world *world);
 
+/* Stop every process where it stands, and start none again. world_moving() is one that does not yet
+ * stand still, or WORLD_NOBODY. */
+void world_freeze(struct world *world);
+uint32_t world_moving(const struct world *world);
+
 /* Kill what still runs and free. The loop must run once more. NULL is fine. */
 void world_close(struct world *world);
 

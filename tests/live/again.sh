@@ -29,4 +29,26 @@ grep -q '^expect: "invalid:' small.yaml || complain "no expectation in the scena
 interrupt 7 "$COUP" shrink --trials 1 --budget 60s bad
 grep -qE '\(interrupted\): faults ' "$work/err" || complain "shrink says nothing of its interruption" "$(cat "$work/err")"
 says '^expect: "invalid:'
+
+# Stopped at the first violation: nothing happens after it, and all may be looked at while it is held.
+expect 1 "$COUP" run -a raft:prevote=off,bug=vote-twice -t 60s --faults kill,delay --every 500ms --seed 3 --stop-on-violation -q -o frozen
+says '^INVALID  interrupted after .* of 1m; vote-once: '
+expect 0 "$COUP" show frozen --f note,phase
+says 'frozen at the first violation'
+mkfifo keys
+"$COUP" run -a raft:prevote=off,bug=vote-twice -t 60s --faults kill,delay --every 500ms --seed 3 --hold -o "$work/held" <keys >held.out 2>held.err &
+run=$!
+exec 3>keys
+for ((i = 0; i < 200; i++)); do
+    grep -q 'press Enter to end' held.err && break
+    sleep 0.1
+done
+nodes=$(pgrep -f "^coup-node .*state=$work/held/" | wc -l)
+moving=$(pgrep -f "^coup-node .*state=$work/held/" -r R,S,D | wc -l)
+[ "$nodes" -gt 2 ] && [ "$moving" = 0 ] || complain "held: $nodes nodes, $moving of them not stopped" "$(cat held.err)"
+echo >&3
+wait "$run"
+code=$?
+[ "$code" = 1 ] || complain "held: exit $code, not 1" "$(cat held.err)"
+exec 3>&-
 finish

@@ -24,7 +24,7 @@ says '^[01]/[01] reproduced when it was interrupted$'
 # A violation of every run: shrunk within a budget, and a signal in the second run keeps what
 # the first has shown.
 expect 1 "$COUP" run -a raft:bug=no-majority -n 3 -t 4s --faults kill,pause --every 1s --seed 3 -q -o bad
-expect 0 "$COUP" shrink --trials 1 --budget 12s -o small.yaml bad
+expect 0 "$COUP" shrink --trials 1 --budget 6s -o small.yaml bad
 grep -q '^expect: "invalid:' small.yaml || complain "no expectation in the scenario"
 interrupt 7 "$COUP" shrink --trials 1 --budget 60s bad
 grep -qE '\(interrupted\): faults ' "$work/err" || complain "shrink says nothing of its interruption" "$(cat "$work/err")"

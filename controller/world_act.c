@@ -10,6 +10,11 @@ static const char *const operators[] = {
     [OPERATOR_RESIGN] = "resign", [OPERATOR_TRANSFER] = "transfer", [OPERATOR_FORCE] = "force"};
 static const char *const points[] = {
     [WRITE_BEFORE] = "before", [WRITE_DURING] = "during", [WRITE_AFTER] = "after"};
+static const struct {
+    const char *word, *where;
+} halts[] = {[HALT_AFTER_CHECK] = {"check", "having found that it may write"},
+             [HALT_BEFORE_WRITE] = {"write", "before a write"},
+             [HALT_BEFORE_SEND] = {"send", "before it sent anything"}};
 
 static const enum action_kind kinds[] = {[ACTION_TERMINATE] = DO_TERMINATE,
                                          [ACTION_CRASH] = DO_CRASH,
@@ -21,7 +26,7 @@ static void command_of(const struct act *act, struct text *out)
     if (act->action == ACTION_CRASH)
         text_add(out, "crash %" PRIu32 " %s", act->write, points[act->point]);
     else if (act->action == ACTION_HALT)
-        text_add(out, "halt on");
+        text_add(out, "halt %s", halts[act->halt].word);
     else
         text_add(out, "%s", operators[act->command]);
     if (act->action == ACTION_COMMAND && act->command == OPERATOR_TRANSFER)
@@ -80,6 +85,7 @@ void act_told(struct world *world, const struct action *action, struct slice sai
 bool act_stopped(struct world *world, struct child *child)
 {
     uint32_t node = child->process;
+    const char *where = "";
     struct text proof = {0};
     if (action_waits(world, DO_CRASH, node)) {
         (void)child_kill(child);
@@ -92,7 +98,10 @@ bool act_stopped(struct world *world, struct child *child)
             (void)child_resume(child);
         return late;
     }
-    text_add(&proof, "pid %d stopped before a write", (int)child->pid);
+    for (uint32_t i = 0; i < world->action_count; i++)
+        if (world->actions[i].kind == DO_HALT && world->actions[i].node == node)
+            where = halts[world->actions[i].act.halt].where;
+    text_add(&proof, "pid %d stopped %s", (int)child->pid, where);
     action_settle(world, DO_HALT, node, true, text_string(&proof));
     text_release(&proof);
     return true;

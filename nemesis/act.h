@@ -11,7 +11,7 @@ enum process_action {
     ACTION_TERMINATE, /* SIGTERM: it ends by itself */
     ACTION_CRASH,     /* SIGKILL at a point of a write */
     ACTION_PAUSE,     /* SIGSTOP; undone by resuming, as is: */
-    ACTION_HALT,      /* it stops itself between deciding to act as leader and doing so */
+    ACTION_HALT,      /* it stops itself at a point of its own code */
     ACTION_CLOCK,     /* bend its clocks */
     ACTION_DISK,      /* trouble its disk */
     ACTION_POWER,     /* SIGKILL, and its disk loses what was not synced; undone by a restart */
@@ -23,6 +23,11 @@ enum process_action {
 /* Of a node that makes its state durable: nothing is written yet; the new file is, but is not in
  * place; it is, and nobody has been told. */
 enum write_point { WRITE_BEFORE, WRITE_DURING, WRITE_AFTER };
+
+/* Of a node that is about to say something: it has found that it may act as leader, and nobody has
+ * heard of that, the history neither; the write that came of it is recorded, not sent; what it has
+ * to tell the other nodes is durable and recorded, not sent. */
+enum halt_point { HALT_AFTER_CHECK, HALT_BEFORE_WRITE, HALT_BEFORE_SEND };
 
 /* What an operator may tell a node. */
 enum operator_command { OPERATOR_RESIGN, OPERATOR_TRANSFER, OPERATOR_FORCE };
@@ -71,6 +76,7 @@ struct act {
     struct clock_bend clock;
     enum operator_command command; /* ACTION_COMMAND */
     enum write_point point;        /* ACTION_CRASH */
+    enum halt_point halt;          /* ACTION_HALT */
     uint32_t write;                /* ACTION_CRASH: which one from now on, from 1 */
     uint32_t resigner;             /* ACTION_CRASH: who is told to step down meanwhile; 0: nobody */
     uint32_t successor;            /* OPERATOR_TRANSFER: to whom; 0: whoever is best */

@@ -10,7 +10,9 @@
  *                          clocks (answer: done TRUE OWN TRUE-WALL WALL, ns) |
  *                          crash N before|during|after (stops itself there in its Nth write, having
  *                          stood for election; 0: not any more) |
- *                          halt on|off (stops itself before the next write that it asks for)
+ *                          halt check|write|send|off (stops itself once it has found that it may
+ *                          write, before anybody hears of that; with the write recorded, before it
+ *                          is sent; before it sends anything to other nodes)
  *       coup-client        start | stop
  *       coup-switch        link lines (nemesis/network/README.md) | counters
  *       coup-disk          nemesis/disk/disk_command.h

@@ -42,6 +42,8 @@ static void trace_messages(struct driver *driver)
 
 static void send_messages(struct driver *driver)
 {
+    if (driver->output.message_count)
+        shell_pass(driver->shell, HALT_AT_SEND);
     for (uint32_t i = 0; i < driver->output.message_count; i++) {
         const struct message *message = &driver->output.messages[i];
         struct envelope envelope = {.source = message->source,

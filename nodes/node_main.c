@@ -103,13 +103,27 @@ static const char *stop_at_write(struct driver *driver, const char *text)
     return NULL;
 }
 
+static const char *halt_at(struct shell *shell, const char *point)
+{
+    static const char *const points[] = {[HALT_NOWHERE] = "off",
+                                         [HALT_AT_CHECK] = "check",
+                                         [HALT_AT_WRITE] = "write",
+                                         [HALT_AT_SEND] = "send"};
+    for (size_t i = 0; i < sizeof points / sizeof points[0]; i++)
+        if (strcmp(point, points[i]) == 0) {
+            shell->halt = (enum halt)i;
+            return NULL;
+        }
+    return "not: halt check|write|send|off";
+}
+
 /* What is for faults rather than for operators. */
 static bool fault_command(struct shell *shell, const char *text, const char **ret_refusal)
 {
     struct driver *driver = &((struct node *)shell->state)->driver;
     *ret_refusal = NULL;
-    if (strcmp(text, "halt on") == 0 || strcmp(text, "halt off") == 0)
-        shell->halts = strcmp(text, "halt on") == 0;
+    if (strncmp(text, "halt ", 5) == 0)
+        *ret_refusal = halt_at(shell, text + 5);
     else if (strncmp(text, "crash ", 6) == 0)
         *ret_refusal = stop_at_write(driver, text + 6);
     else if (strcmp(text, "clocks") == 0)

@@ -19,29 +19,48 @@ void shell_fail(struct shell *shell, const struct error *error)
     uv_stop(&shell->loop);
 }
 
+void shell_pass(struct shell *shell, enum halt point)
+{
+    if (shell->halt != point)
+        return;
+    shell->halt = HALT_NOWHERE;
+    (void)raise(SIGSTOP); /* cannot fail */
+}
+
+/* Its own write follows from "may I act?", which is not asked again: the act begins here, whenever
+ * anybody hears of it. */
+static void record_act(struct shell *shell, struct event *event)
+{
+    child_flush(&shell->child);
+    child_event(&shell->child, event);
+    shell_pass(shell, HALT_AT_CHECK);
+}
+
 void shell_record(struct shell *shell)
 {
-    while (shell->recorded < shell->outbox.event_count)
-        child_event(&shell->child, &shell->outbox.events[shell->recorded++]);
+    while (shell->recorded < shell->outbox.event_count) {
+        struct event *event = &shell->outbox.events[shell->recorded++];
+        if (shell->halt == HALT_AT_CHECK && event->f == F_GUARDED_WRITE &&
+            event->type == EVENT_INVOKE)
+            record_act(shell, event);
+        else
+            child_event(&shell->child, event);
+    }
     child_flush(&shell->child);
 }
 
-/* The decision is made and recorded; whether it is still right is not asked again. */
-static void halt_before_write(struct shell *shell)
+static void pass_write(struct shell *shell)
 {
-    for (uint32_t i = 0; shell->halts && i < shell->outbox.message_count; i++) {
-        if (!envelope_writes(&shell->outbox.messages[i]))
-            continue;
-        shell->halts = false;
-        (void)raise(SIGSTOP); /* cannot fail */
-    }
+    for (uint32_t i = 0; i < shell->outbox.message_count; i++)
+        if (envelope_writes(&shell->outbox.messages[i]))
+            shell_pass(shell, HALT_AT_WRITE);
 }
 
 void shell_carry(struct shell *shell)
 {
     struct outbox *outbox = &shell->outbox;
     shell_record(shell);
-    halt_before_write(shell);
+    pass_write(shell);
     for (uint32_t i = 0; i < outbox->message_count; i++) {
         struct envelope envelope = outbox->messages[i]; /* unsent() may move the array */
         if (mesh_send(shell->mesh, &envelope) || !shell->program->unsent)

@@ -10,6 +10,9 @@
 
 struct shell;
 
+/* Points at which a process stops itself, once, for whoever asked for it. */
+enum halt { HALT_NOWHERE, HALT_AT_CHECK, HALT_AT_WRITE, HALT_AT_SEND };
+
 struct shell_program {
     enum program program;
     const char *name, *summary;
@@ -39,7 +42,7 @@ struct shell {
     struct outbox outbox;
     struct text answer;   /* to the command at hand */
     uint32_t recorded;    /* events of the outbox that are out */
-    bool halts;           /* the process stops itself before the next write it asks for */
+    enum halt halt;       /* the point at which the process stops itself next */
     struct error failure; /* why it ended, if `failed` */
     bool failed;
     void *state; /* the program's own */
@@ -48,6 +51,9 @@ struct shell {
 /* main() of a child: parse, open, run until EOF, end the process. Nothing is closed or freed on the
  * way out (nodes/mesh.h says why): what counts is on disk or with the controller by then. */
 _Noreturn void shell_main(const struct shell_program *program, void *state, int argc, char **argv);
+
+/* Stop here if that was asked for. */
+void shell_pass(struct shell *shell, enum halt point);
 
 /* Record the outbox's events and write them out; its messages stay. */
 void shell_record(struct shell *shell);

@@ -328,8 +328,7 @@ bool machine_resume(struct sim_world *world, struct machine *machine)
     if (machine->life != LIFE_PAUSED)
         return false;
     machine->life = LIFE_UP;
-    if (machine->kept_count)
-        machine_send_kept(world, machine);
+    machine_say_kept(world, machine);
     if (machine->synced_asleep) {
         machine->synced_asleep = false;
         machine_sync_done(world, machine);

@@ -31,6 +31,18 @@ struct crash {
     uint32_t writes; /* left */
 };
 
+/* To stand still at this point of its code. */
+struct halt {
+    uint64_t ticket; /* 0: not to */
+    enum halt_point point;
+    bool reached; /* just now: nobody was told yet */
+};
+
+/* A packet that has not left; counts as one of its references. */
+struct kept {
+    uint32_t slot, to;
+};
+
 struct machine {
     uint32_t id;          /* node id, 1.. */
     uint8_t life;         /* enum life */
@@ -44,9 +56,11 @@ struct machine {
     uint64_t armed_ns; /* true time of the timer in the queue; UINT64_MAX: none */
     struct order order;
     struct crash crash;
-    uint64_t halts_for;    /* ticket: stands still before the next write it asks for; 0: does not */
-    struct envelope *kept; /* messages that a halted process was about to send */
-    uint32_t kept_count;
+    struct halt halt;
+    bool decided; /* a halted process has begun a write, `decision`, that nobody has heard of */
+    struct event decision;
+    struct kept *kept; /* what it was about to send, in order */
+    uint32_t kept_count, kept_capacity;
     struct output *held; /* what waits for fsync; NULL: nothing, and inputs are taken */
     struct sim_clock clock;
     int64_t drift_ppm;      /* the clock's own; faults come on top */

@@ -23,8 +23,8 @@ void machine_step(struct sim_world *world, struct machine *machine, struct input
 
 /* The outbox's events and messages go out; between the two a process may have to stop. */
 void machine_carry(struct sim_world *world, struct machine *machine, uint64_t now);
-/* What it was about to send when it was halted. */
-void machine_send_kept(struct sim_world *world, struct machine *machine);
+/* What it was about to record and send when it was halted. */
+void machine_say_kept(struct sim_world *world, struct machine *machine);
 
 /* The disk has what the process waited for. */
 void machine_sync_done(struct sim_world *world, struct machine *machine);

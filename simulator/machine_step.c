@@ -26,6 +26,14 @@ static void drop_parked(struct sim_world *world, struct machine *machine)
     machine->parked_first = machine->parked_count = 0;
 }
 
+static void drop_kept(struct sim_world *world, struct machine *machine)
+{
+    for (uint32_t i = 0; i < machine->kept_count; i++)
+        packets_drop(&world->packets, machine->kept[i].slot);
+    machine->kept_count = 0;
+    machine->decided = false;
+}
+
 void machine_record_life(struct sim_world *world, const struct machine *machine, enum event_f f,
                          enum end_cause cause)
 {
@@ -55,8 +63,8 @@ void machine_come_down(struct sim_world *world, struct machine *machine)
     if (machine->order.waits)
         sim_world_commanded(world, machine, false);
     machine->order.waits = false;
-    machine->kept_count = 0;
-    sim_world_reached(world, &machine->halts_for, world->now_ns, false);
+    drop_kept(world, machine);
+    sim_world_reached(world, &machine->halt.ticket, world->now_ns, false);
     machine_disarm(machine);
     drop_parked(world, machine);
 }
@@ -84,9 +92,26 @@ void machine_give_up(struct sim_world *world, struct machine *machine)
 
 /* --- a step and what follows from it --- */
 
-static void send_all(struct sim_world *world, struct machine *machine, const struct output *output)
+/* A packet leaves, or is kept by a process that stands still before it could. */
+static void post(struct sim_world *world, struct machine *machine, uint32_t slot, uint32_t to,
+                 bool keep)
 {
-    uint32_t slot = PACKET_NONE, from = machine->id - 1;
+    if (!keep) {
+        sim_world_ship(world, slot, machine->id - 1, to);
+        return;
+    }
+    if (machine->kept_count == machine->kept_capacity) {
+        machine->kept_capacity = machine->kept_capacity ? machine->kept_capacity * 2 : 8;
+        machine->kept = must_grow(machine->kept, machine->kept_capacity, sizeof *machine->kept);
+    }
+    packet_at(&world->packets, slot)->references++;
+    machine->kept[machine->kept_count++] = (struct kept){slot, to};
+}
+
+static void send_all(struct sim_world *world, struct machine *machine, const struct output *output,
+                     bool keep)
+{
+    uint32_t slot = PACKET_NONE;
     for (uint32_t i = 0; i < output->message_count; i++) {
         const struct message *message = &output->messages[i];
         assert(message->target <= world->config->elector.nodes);
@@ -97,20 +122,32 @@ static void send_all(struct sim_world *world, struct machine *machine, const str
             slot = packets_message(&world->packets, message);
             packet_at(&world->packets, slot)->references = 1; /* ours, while we hold the slot */
         }
-        sim_world_ship(world, slot, from, endpoint_of(world, election_process(message->target)));
+        post(world, machine, slot, endpoint_of(world, election_process(message->target)), keep);
     }
     if (slot != PACKET_NONE)
         packets_drop(&world->packets, slot);
 }
 
-/* What a halted process was about to send is sent when it goes on. */
-static void keep_messages(struct sim_world *world, struct machine *machine)
+/* --- points at which a process stands still --- */
+
+static bool halts_at(const struct machine *machine, enum halt_point point)
 {
-    struct outbox *outbox = &world->outbox;
-    machine->kept = must_grow(machine->kept, outbox->message_count, sizeof *machine->kept);
-    machine->kept_count = outbox->message_count;
-    memcpy(machine->kept, outbox->messages, outbox->message_count * sizeof *machine->kept);
-    outbox->message_count = 0;
+    return machine->halt.ticket && machine->halt.point == point;
+}
+
+static void stand_still(struct machine *machine)
+{
+    machine->life = LIFE_PAUSED;
+    machine->halt.reached = true;
+}
+
+/* Whoever is told may let it go on at once, so nothing of the step may be left to do. */
+static void tell_halt(struct sim_world *world, struct machine *machine)
+{
+    if (!machine->halt.reached)
+        return;
+    machine->halt.reached = false;
+    sim_world_reached(world, &machine->halt.ticket, world->now_ns, true);
 }
 
 static bool writes(const struct outbox *outbox)
@@ -121,25 +158,62 @@ static bool writes(const struct outbox *outbox)
     return false;
 }
 
-void machine_carry(struct sim_world *world, struct machine *machine, uint64_t now)
+static void keep_messages(struct sim_world *world, struct machine *machine)
 {
-    bool halts = machine->halts_for && writes(&world->outbox);
+    struct outbox *outbox = &world->outbox;
+    for (uint32_t i = 0; i < outbox->message_count; i++) {
+        const struct envelope *envelope = &outbox->messages[i];
+        uint32_t slot = packets_envelope(&world->packets, envelope);
+        packet_at(&world->packets, slot)->references = 1;
+        post(world, machine, slot, endpoint_of(world, envelope->target), true);
+        packets_drop(&world->packets, slot);
+    }
+    outbox->message_count = 0;
+}
+
+/* The beginning of its own write, if that is in the outbox, is not recorded either. Its fields are
+ * numbers: nothing is borrowed. */
+static bool keep_decision(struct sim_world *world, struct machine *machine)
+{
+    struct outbox *outbox = &world->outbox;
+    for (uint32_t i = 0; i < outbox->event_count; i++) {
+        if (outbox->events[i].f != F_GUARDED_WRITE || outbox->events[i].type != EVENT_INVOKE)
+            continue;
+        machine->decided = true;
+        machine->decision = outbox->events[i];
+        machine->decision.time_ns = world->now_ns;
+        machine->decision.node_ns = machine_now(world, machine);
+        memmove(&outbox->events[i], &outbox->events[i + 1],
+                (--outbox->event_count - i) * sizeof outbox->events[0]);
+        return true;
+    }
+    return false;
+}
+
+static void carry(struct sim_world *world, struct machine *machine, uint64_t now)
+{
+    bool halts = (halts_at(machine, HALT_BEFORE_WRITE) && writes(&world->outbox)) ||
+                 (halts_at(machine, HALT_AFTER_CHECK) && keep_decision(world, machine));
     if (halts)
         keep_messages(world, machine);
     sim_world_carry(world, now);
-    if (halts) {
-        machine->life = LIFE_PAUSED;
-        sim_world_reached(world, &machine->halts_for, world->now_ns, true);
-    }
+    if (halts)
+        stand_still(machine);
 }
 
-void machine_send_kept(struct sim_world *world, struct machine *machine)
+void machine_carry(struct sim_world *world, struct machine *machine, uint64_t now)
 {
+    carry(world, machine, now);
+    tell_halt(world, machine);
+}
+
+void machine_say_kept(struct sim_world *world, struct machine *machine)
+{
+    if (machine->decided)
+        sim_world_record_late(world, &machine->decision);
     for (uint32_t i = 0; i < machine->kept_count; i++)
-        *outbox_message(&world->outbox, machine->kept[i].source, machine->kept[i].target,
-                        machine->kept[i].type) = machine->kept[i];
-    machine->kept_count = 0;
-    sim_world_carry(world, machine_now(world, machine));
+        sim_world_ship(world, machine->kept[i].slot, machine->id - 1, machine->kept[i].to);
+    drop_kept(world, machine);
 }
 
 /* True when the process was to be killed at this point, and was. */
@@ -161,7 +235,7 @@ static void report(struct sim_world *world, struct machine *machine, const struc
     service_belief(machine->service, &output->belief, now, outbox);
     for (uint32_t i = 0; i < output->message_count; i++)
         chronicle_send(&machine->chronicle, &output->messages[i], outbox);
-    machine_carry(world, machine, now);
+    carry(world, machine, now);
 }
 
 static void finish(struct sim_world *world, struct machine *machine, const struct output *output)
@@ -170,7 +244,11 @@ static void finish(struct sim_world *world, struct machine *machine, const struc
     machine->wake_ns = output->wake_ns;
     if (machine->service)
         report(world, machine, output);
-    send_all(world, machine, output);
+    if (output->message_count && halts_at(machine, HALT_BEFORE_SEND))
+        stand_still(machine);
+    bool silent = machine->halt.reached && machine->halt.point != HALT_BEFORE_WRITE;
+    send_all(world, machine, output, silent);
+    tell_halt(world, machine);
 }
 
 static uint64_t fsync_ns(struct sim_world *world, struct machine *machine)

@@ -88,7 +88,7 @@ static void do_resume(void *context, uint64_t ticket, uint32_t node)
 {
     struct sim_world *world = context;
     if (!is_service(world, node))
-        sim_world_reached(world, &machine_of(world, node)->halts_for, world->now_ns, false);
+        sim_world_reached(world, &machine_of(world, node)->halt.ticket, world->now_ns, false);
     bool done = is_service(world, node) ? sim_coordinator_resume(world)
                                         : machine_resume(world, machine_of(world, node));
     answer(world, ticket, true, done ? "running" : "was not stopped");
@@ -187,10 +187,12 @@ static void crash(struct sim_world *world, uint64_t ticket, struct machine *mach
     machine_command(world, machine, &(struct order){.type = COMMAND_STAND});
 }
 
-static void halt(struct sim_world *world, uint64_t ticket, struct machine *machine)
+static void halt(struct sim_world *world, uint64_t ticket, struct machine *machine,
+                 enum halt_point point)
 {
-    if (machine->life == LIFE_UP && machine->service)
-        machine->halts_for = ticket;
+    bool comes_there = machine->service || point == HALT_BEFORE_SEND;
+    if (machine->life == LIFE_UP && comes_there)
+        machine->halt = (struct halt){.ticket = ticket, .point = point};
     else
         answer(world, ticket, false, "was not running, or has nothing to write");
 }
@@ -209,7 +211,7 @@ static void do_act(void *context, uint64_t ticket, uint32_t node, const struct a
         answer(world, ticket, done, done ? "exited by signal 9, disk empty" : "was not running");
         break;
     case ACTION_CRASH: crash(world, ticket, machine_of(world, node), act); break;
-    case ACTION_HALT: halt(world, ticket, machine_of(world, node)); break;
+    case ACTION_HALT: halt(world, ticket, machine_of(world, node), act->halt); break;
     case ACTION_TERMINATE: do_kill(world, ticket, node); break;
     case ACTION_SESSION: drop_session(world, ticket, node, act->undo); break;
     case ACTION_NONE:

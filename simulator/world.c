@@ -151,6 +151,11 @@ void sim_world_record(struct sim_world *world, struct event *event, uint64_t nod
 {
     event->time_ns = world->now_ns;
     event->node_ns = node_ns;
+    sim_world_record_late(world, event);
+}
+
+void sim_world_record_late(struct sim_world *world, struct event *event)
+{
     sim_recorder_event(&world->recorder, event);
     sim_world_nemesis_hear(world, event);
 }

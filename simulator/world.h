@@ -101,8 +101,9 @@ void sim_world_ship(struct sim_world *world, uint32_t slot, uint32_t from, uint3
 /* A fault begins or ends on a link. */
 void sim_world_change_link(struct sim_world *world, const struct link_change *change);
 
-/* Record `event` now, as of the process's own clock. */
+/* Record `event` now, as of the process's own clock; or one that already has its times. */
 void sim_world_record(struct sim_world *world, struct event *event, uint64_t node_ns);
+void sim_world_record_late(struct sim_world *world, struct event *event);
 
 /* Record the outbox's events, send its messages, empty it. */
 void sim_world_carry(struct sim_world *world, uint64_t node_ns);

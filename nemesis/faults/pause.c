@@ -1,31 +1,45 @@
 /* SIGSTOP: the process stands still while its clocks run on and its kernel goes on acknowledging
  * what peers send. The classic way to a leader that does not know its time is over; at its worst
- * when it has just looked. */
+ * when it has just looked. At a point of its own code it stops itself: what has passed the question
+ * "may I act?", or is on disk, comes out when it goes on, however old it is by then. */
 #include "base/units.h"
 #include "nemesis/fault.h"
 
-static const char *const points[] = {"anywhere", "before-write", NULL};
+enum point { ANYWHERE, AFTER_CHECK, BEFORE_WRITE, BEFORE_SEND };
+static const char *const points[] = {"anywhere", "after-check", "before-write", "before-send",
+                                     NULL};
+static const enum halt_point halts[] = {[AFTER_CHECK] = HALT_AFTER_CHECK,
+                                        [BEFORE_WRITE] = HALT_BEFORE_WRITE,
+                                        [BEFORE_SEND] = HALT_BEFORE_SEND};
 static const struct option options[] = {
     {"point", OPTION_WORD, "anywhere", 0, 0, points,
-     "before-write: a leader, between deciding that it may write and writing"},
+     "after-check: a leader that has found that it may act, before anybody hears of it; "
+     "before-write: its write is recorded, not sent; before-send: a node's next word to the "
+     "others is decided and durable, not sent"},
     {.name = NULL},
 };
 
 static void plan(struct random *random, const struct fault_scale *scale,
                  struct option_values *parameters)
 {
-    parameters->at[0] = scale->on == TARGET_LEADER && random_chance(random, PPM_ONE / 2);
+    if (random_chance(random, PPM_ONE / 2))
+        return;
+    parameters->at[0] = scale->on == TARGET_LEADER
+                            ? AFTER_CHECK + random_below(random, BEFORE_SEND - AFTER_CHECK + 1)
+                            : BEFORE_SEND;
 }
 
 static bool start(const struct cluster_view *view, node_set chosen,
                   const struct option_values *parameters, struct random *random,
                   struct injection *out, const char **ret_why)
 {
-    bool at_point = parameters->at[0];
+    enum point point = (enum point)parameters->at[0];
+    bool acts = point == AFTER_CHECK || point == BEFORE_WRITE;
     node_set awake = view->running & ~view->paused;
     (void)random;
-    out->act.action = at_point ? ACTION_HALT : ACTION_PAUSE;
-    out->targets = chosen & (at_point ? cluster_leads(view) : awake);
+    out->act.action = point == ANYWHERE ? ACTION_PAUSE : ACTION_HALT;
+    out->act.halt = halts[point];
+    out->targets = chosen & (acts ? cluster_leads(view) : awake);
     if (!(chosen & view->running))
         *ret_why = "the target is not running";
     else

@@ -18,7 +18,7 @@ lesson() {
 
 pairs=(
     "bully-split-3-3 bully-quorum-split-3-3"         # two leaders, or with a quorum one
-    "paused-leader-unfenced paused-leader-fenced"    # a stale write lands, or is refused
+    "stale-write-unfenced stale-write-fenced"        # it lands, or is refused
     "service-paused-holder-unfenced service-paused-holder-fenced"
     "db-lease-client-clock db-lease-db-clock"        # whose clock decides
     "raft-leader-in-minority quorum-lease-leader-cut-off"

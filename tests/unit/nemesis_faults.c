@@ -453,6 +453,15 @@ static void test_points_inside_a_node(void **state)
     const char *why = "";
     assert_false(start(&call, &view, &injection, &why));
     assert_string_equal(why, "only a leader decides to write");
+    injection = started("pause", "point=after-check", 0, &view, 1);
+    assert_int_equal(injection.act.halt, HALT_AFTER_CHECK);
+    assert_int_equal(injection.targets, node_bit(2));
+    injection_release(&injection);
+    injection = started("pause", "point=before-send", node_bit(3) | node_bit(4), &view, 1);
+    assert_int_equal(injection.act.action, ACTION_HALT);
+    assert_int_equal(injection.act.halt, HALT_BEFORE_SEND);
+    assert_int_equal(injection.targets, node_bit(3) | node_bit(4));
+    injection_release(&injection);
 }
 
 /* ---- operators ---- */

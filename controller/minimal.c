@@ -52,7 +52,7 @@ static bool same_violation(const struct finding *whole, const struct finding *pa
     return part->verdict == VERDICT_INVALID && part->witness_count == whole->witness_count &&
            memcmp(part->witness, whole->witness, whole->witness_count * sizeof *whole->witness) ==
                0 &&
-           (whole->witness_count > 0 || strcmp(part->reason, whole->reason) == 0);
+           strcmp(part->reason, whole->reason) == 0;
 }
 
 static int shows(void *context, const uint32_t *items, uint32_t count, struct error *error)

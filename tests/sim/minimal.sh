@@ -25,7 +25,7 @@ minimal vote-once 2 raft:prevote=off,bug=vote-twice
 minimal majority-support 3 raft:bug=no-majority
 minimal persist-before-send 2 raft:bug=reply-before-persist
 minimal single-leader-per-term 2 bully:bug=reuse-epoch
-minimal lease-exclusive 3 quorum-lease:bug=count-ticks
+minimal lease-exclusive 4 quorum-lease:bug=count-ticks
 minimal recovers 8 raft:bug=stale-leader-refusal
 
 expect 0 "$COUP" sim --seeds 1 --faults kill -q --keep all -o good

@@ -320,7 +320,8 @@ uint32_t cluster_parts(const struct cluster *cluster, uint32_t *part)
     return parts;
 }
 
-/* The option "lease=500ms" of an algorithm that has leases, else 0. */
+/* The option "lease=500ms" of an algorithm that has leases, or what a service made of it; else 0.
+ */
 static uint64_t lease_ns(const struct history_header *header)
 {
     static const char word[] = "lease=";
@@ -336,7 +337,7 @@ static uint64_t lease_ns(const struct history_header *header)
         if (parse_duration(value, &ns, NULL) < 0)
             ns = 0;
     }
-    return ns;
+    return header->service_lease_ns > ns ? header->service_lease_ns : ns;
 }
 
 uint64_t liveness_bound_ns(const struct history_header *header)

@@ -4,9 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "controller/service_use.h"
 #include "nodes/address.h"
 
-const char *child_program(uint32_t process)
+const char *child_program(const struct run_config *run, uint32_t process)
 {
     static const char *const programs[PROCESS_KINDS] = {
         [PROCESS_NODE] = "coup-node",
@@ -16,6 +17,8 @@ const char *child_program(uint32_t process)
     };
     const char *program = programs[process_kind(process)];
     assert(program);
+    if (process_kind(process) == PROCESS_COORDINATOR && run->service->kind->program)
+        return "coup-keeper";
     return program;
 }
 
@@ -90,12 +93,25 @@ static void add_node(struct child_argv *argv, const struct child_argv_request *r
     add_algorithm(argv, request->run);
     add_text(argv, "state", request->state);
     add_text(argv, "trace", request->run->trace ? "on" : "off");
+    if (request->run->service)
+        add_text(argv, "service", request->run->service->kind->name);
 }
 
 static void add_resource(struct child_argv *argv, const struct child_argv_request *request)
 {
     add_text(argv, "state", request->state);
     add_text(argv, "mode", request->run->fenced ? "fenced" : "unfenced");
+}
+
+static void add_coordinator(struct child_argv *argv, const struct child_argv_request *request)
+{
+    const struct service_use *service = request->run->service;
+    add_text(argv, "state", request->state);
+    if (!service->kind->program)
+        return;
+    add_text(argv, "service", service->kind->name);
+    add_text(argv, "program", service->program);
+    add_text(argv, "log", request->log);
 }
 
 static void add_client(struct child_argv *argv, const struct child_argv_request *request)
@@ -108,13 +124,13 @@ void child_argv_build(const struct child_argv_request *request, struct child_arg
 {
     struct text name = {0};
     *out = (struct child_argv){0};
-    text_add(&name, "%s", child_program(request->process));
+    text_add(&name, "%s", child_program(request->run, request->process));
     add_word(out, &name);
     add_common(out, request);
     switch (process_kind(request->process)) {
     case PROCESS_NODE: add_node(out, request); break;
     case PROCESS_RESOURCE: add_resource(out, request); break;
-    case PROCESS_COORDINATOR: add_text(out, "state", request->state); break;
+    case PROCESS_COORDINATOR: add_coordinator(out, request); break;
     default: add_client(out, request); break;
     }
 }

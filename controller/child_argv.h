@@ -14,6 +14,7 @@ struct child_argv_request {
     uint64_t origin_ns;
     uint32_t address_base;
     const char *state; /* its folder */
+    const char *log;   /* of the service's own program */
 };
 
 #define CHILD_WORDS_MAX 24u
@@ -24,7 +25,7 @@ struct child_argv {
 };
 
 /* "coup-node" for a node, ...; also argv[0]. */
-const char *child_program(uint32_t process);
+const char *child_program(const struct run_config *run, uint32_t process);
 
 void child_argv_build(const struct child_argv_request *request, struct child_argv *out);
 void child_argv_release(struct child_argv *argv);

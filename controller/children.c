@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,13 +125,21 @@ static _Noreturn void exec_child(const struct child *child, const char *const *a
     _exit(EXIT_HARNESS);
 }
 
+/* A plain fork, or one into a PID namespace; nothing but an exec follows, so libc need not know. */
+static pid_t fork_process(const struct child *child)
+{
+    if (!child->own_pids)
+        return fork();
+    return (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, 0L);
+}
+
 static int fork_child(struct child *child, const char *const *argv, const int ends[PIPE_ENDS],
                       struct error *error)
 {
     int log = open(child->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (log < 0)
         return error_set(error, -errno, "open %s: %s", child->log_path, strerror(errno));
-    pid_t pid = fork();
+    pid_t pid = fork_process(child);
     if (pid == 0)
         exec_child(child, argv, ends, log);
     int code = pid < 0 ? errno : 0;

@@ -33,6 +33,7 @@ struct child {
     char *program;    /* path; owned */
     char *log_path;   /* its stderr, appended to; owned */
     int netns;        /* descriptor, owned; -1: the controller's */
+    bool own_pids;    /* process 1 of a PID namespace: its children go when it goes */
     const char *const
         *environment;     /* names and values in turn, on top of ours; borrowed, or NULL */
     pid_t pid;            /* 0: not running */

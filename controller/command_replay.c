@@ -13,6 +13,7 @@
 #include "controller/output.h"
 #include "controller/recorded.h"
 #include "controller/run_options.h"
+#include "controller/service_use.h"
 #include "controller/version.h"
 #include "histories/file.h"
 #include "nemesis/network/backend.h"
@@ -135,9 +136,11 @@ static int run_real(struct replay *replay, struct error *error)
     struct run_result result;
     struct history_reader *reader;
     struct outcome now;
-    recorded_as_real(&replay->recorded, &config);
+    struct service_use service;
     config.quiet = true;
-    int rc = run_options_network(command_text(replay->line, "network"), &config.network, error);
+    int rc = recorded_as_real(&replay->recorded, &config, &service, error);
+    if (rc == 0)
+        rc = run_options_network(command_text(replay->line, "network"), &config.network, error);
     if (rc == 0)
         rc = run_execute(&config, &result, error);
     if (rc == 0 && result.interrupted) {

@@ -9,6 +9,7 @@
 #include "controller/fuse_mount.h"
 #include "controller/run_options.h"
 #include "controller/scenario_use.h"
+#include "controller/service_use.h"
 #include "simulator/suited.h"
 
 /* "all" is all that can be done to real processes on this machine; a disk fault named is tried, and
@@ -53,7 +54,7 @@ static void note_physics(const struct scenario_use *use)
 }
 
 static int parse_config(const struct scenario_use *use, struct run_config *config,
-                        struct error *error)
+                        struct service_use *service, struct error *error)
 {
     const struct command_line *line = &use->line;
     *config = (struct run_config){
@@ -82,6 +83,8 @@ static int parse_config(const struct scenario_use *use, struct run_config *confi
         (rc = expectation_parse(command_text(line, "expect"), &config->expect, error)) < 0)
         error_prefix(error, "--expect");
     if (rc == 0)
+        rc = service_use(command_text(line, "service"), service, config, error);
+    if (rc == 0)
         rc = run_options_network(command_text(line, "network"), &config->network, error);
     return rc;
 }
@@ -105,10 +108,11 @@ static int run_run(const struct command_line *line, struct error *error)
 {
     struct run_config config;
     struct scenario_use use;
+    struct service_use service;
     int rc = scenario_use(line, &use, error);
     if (rc < 0)
         return rc;
-    rc = parse_config(&use, &config, error);
+    rc = parse_config(&use, &config, &service, error);
     if (rc == 0) {
         if (!config.quiet)
             note_physics(&use);
@@ -138,6 +142,9 @@ static const struct command_option run_options[] = {
      "number all random choices follow from; drawn and shown when not given"},
     {"network", 0, ARGUMENT_TEXT, "NAME", "auto", 0, 0, NULL,
      "what carries and breaks the network: auto or a backend's name"},
+    {"service", 0, ARGUMENT_TEXT, "NAME", NULL, 0, 0, NULL,
+     "coordination service that lease, queue and db-lease ask: embedded, or a real one that is "
+     "installed here and started for the run (see coup doctor)"},
     {"resource", 0, ARGUMENT_WORD, "MODE", "fenced", 0, 0, resource_words,
      "whether the guarded resource refuses writes with an old token"},
     {"clients", 'c', ARGUMENT_COUNT, "N", "2", 0, CLIENTS_MAX, NULL,

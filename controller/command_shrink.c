@@ -15,6 +15,7 @@
 #include "controller/output.h"
 #include "controller/recorded.h"
 #include "controller/run_options.h"
+#include "controller/service_use.h"
 #include "controller/shrink.h"
 #include "histories/file.h"
 #include "nemesis/scenario_write.h"
@@ -133,8 +134,10 @@ static int violates_real(struct shrinking *shrinking, const struct shape *shape,
                          struct error *error)
 {
     struct run_config config;
-    int rc = 0;
-    recorded_as_real(&shrinking->recorded, &config);
+    struct service_use service;
+    int rc = recorded_as_real(&shrinking->recorded, &config, &service, error);
+    if (rc < 0)
+        return rc;
     config.network = shrinking->network;
     config.elector.nodes = shape->nodes;
     config.clients = shape->clients;

@@ -20,6 +20,7 @@
 #include "controller/fuse_mount.h"
 #include "controller/programs.h"
 #include "controller/sandbox.h"
+#include "controller/service_use.h"
 #include "nemesis/network/netem_probe.h"
 
 /* Run `attempt` in a child that may enter namespaces; it returns 0 or a positive errno. */
@@ -117,6 +118,12 @@ static int probe_faketime(struct error *error, const char **ret_fix)
     return error_set(error, -ENOENT, "libfaketime is not installed");
 }
 
+static int probe_etcd(struct error *error, const char **ret_fix)
+{
+    struct service_use use;
+    return service_probe(service_find(slice_of("etcd")), &use, error, ret_fix);
+}
+
 /* The unified hierarchy, whole or beside version 1, with a group we may make groups in. */
 static int probe_cgroup(struct error *error, const char **ret_fix)
 {
@@ -146,11 +153,12 @@ static int probe_cgroup(struct error *error, const char **ret_fix)
 const struct probe probes[] = {
     {"namespaces", "a sandbox that leaves nothing behind", true, probe_namespaces},
     {"tun", "the switch network", true, probe_tun},
-    {"programs", "node, resource, client, coordinator and switch", true, probe_programs},
+    {"programs", "node, resource, client, coordinator, keeper and switch", true, probe_programs},
     {"priority", "a switch that is on time on a busy machine", false, probe_priority},
     {"netem", "the netem network, which --network auto prefers", false, netem_probe},
     {"libfaketime", "clock-step, clock-rate, clock-strobe", false, probe_faketime},
     {"fuse", "disk faults", false, fuse_probe},
+    {"etcd", "--service etcd", false, probe_etcd},
     {"cgroup2", "tighter pauses (not used yet)", false, probe_cgroup},
     {.name = NULL},
 };

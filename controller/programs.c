@@ -6,8 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const program_names[] = {"coup-node",        "coup-resource", "coup-client",
-                                     "coup-coordinator", "coup-switch",   NULL};
+const char *const program_names[] = {
+    "coup-node",   "coup-resource", "coup-client", "coup-coordinator",
+    "coup-keeper", "coup-switch",   NULL};
+
+bool program_is_service(const char *name)
+{
+    return strcmp(name, "coup-coordinator") == 0 || strcmp(name, "coup-keeper") == 0;
+}
 
 int programs_folder(struct text *out, struct error *error)
 {

@@ -1,8 +1,10 @@
 #include "controller/recorded.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "controller/service_use.h"
 #include "nemesis/record.h"
 
 #define DEFAULT_PAUSE_NS (100 * NS_PER_MS) /* of clients, where a header does not tell */
@@ -94,7 +96,18 @@ static bool is_fenced(const struct recorded *recorded)
     return !slice_equals(slice_of(recorded->header->resource), "unfenced");
 }
 
-void recorded_as_real(const struct recorded *recorded, struct run_config *out)
+/* Histories that tell of no service are simulated, or older than the choice. */
+static int use_service(const struct recorded *recorded, struct service_use *service,
+                       struct run_config *config, struct error *error)
+{
+    struct slice name = service_use_name(recorded->header->service);
+    char text[64];
+    (void)snprintf(text, sizeof text, "%.*s", (int)name.length, name.at);
+    return service_use(*text ? text : NULL, service, config, error);
+}
+
+int recorded_as_real(const struct recorded *recorded, struct run_config *out,
+                     struct service_use *service, struct error *error)
 {
     uint64_t rate = NS_PER_S / pause_of(recorded);
     *out = (struct run_config){
@@ -112,6 +125,7 @@ void recorded_as_real(const struct recorded *recorded, struct run_config *out)
         .command = recorded->header->command,
     };
     memcpy(out->faults, recorded->faults, sizeof out->faults);
+    return use_service(recorded, service, out, error);
 }
 
 int recorded_as_simulated(const struct recorded *recorded, struct sim_config *out,

@@ -29,7 +29,9 @@ void recorded_release(struct recorded *recorded);
 
 /* The same in the one world or the other; borrow from `recorded`. What a header does not say (a
  * real run's physics, a simulated run's network) has its default, or is left for the caller. */
-void recorded_as_real(const struct recorded *recorded, struct run_config *out);
+struct service_use;
+int recorded_as_real(const struct recorded *recorded, struct run_config *out,
+                     struct service_use *service, struct error *error);
 int recorded_as_simulated(const struct recorded *recorded, struct sim_config *out,
                           struct error *error);
 

@@ -8,6 +8,7 @@
 #include "nodes/elector.h"
 
 struct network_backend;
+struct service_use;
 
 /* Everything a run needs to know; borrows what it points to. */
 struct run_config {
@@ -20,6 +21,7 @@ struct run_config {
     uint64_t fault_every_ns;
     const struct schedule *schedule; /* NULL: drawn from the seed */
     const struct network_backend *network;
+    const struct service_use *service; /* NULL: the algorithm asks none */
     bool fenced;
     uint32_t clients;
     uint64_t rate; /* operations a second, of each client */

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "controller/run_internal.h"
+#include "controller/service_use.h"
 
 #include <stdio.h>
 #include <sys/utsname.h>
@@ -27,6 +28,25 @@ static char *all_options(const struct run_config *config)
         text_add(&out, "%sbug=%s", out.length ? "," : "",
                  algorithm->bugs[config->elector.bug - 1].name);
     return taken(&out);
+}
+
+static char *service_of(const struct run_config *config)
+{
+    struct text out = {0};
+    if (config->service)
+        service_use_format(config->service, &out);
+    return taken(&out);
+}
+
+static uint64_t service_lease_of(const struct run_config *config)
+{
+    const struct algorithm *algorithm = config->algorithm;
+    int at = options_find(algorithm->options, slice_of("lease"));
+    if (!config->service || at < 0)
+        return 0;
+    uint64_t asked_ns = config->elector.options.at[at];
+    uint64_t kept_ns = service_lease_ns(config->service->kind, asked_ns);
+    return kept_ns == asked_ns ? 0 : kept_ns;
 }
 
 static char *expected(const struct run_config *config)
@@ -96,6 +116,8 @@ void run_header(const struct run_config *config, const struct header_facts *fact
         .clients = config->clients,
         .network = must_copy(config->network->name),
         .resource = must_copy(config->fenced ? "fenced" : "unfenced"),
+        .service = service_of(config),
+        .service_lease_ns = service_lease_of(config),
         .faults = taken(&kinds),
         .fault_every_ns = config->fault_every_ns,
         .duration_ns = config->duration_ns,

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <sys/random.h>
 
+#include "controller/service_use.h"
 #include "nemesis/network/backend.h"
 
 int run_options_algorithm(const char *algorithm, const char *knobs, struct run_config *config,
@@ -16,6 +17,8 @@ int run_options_algorithm(const char *algorithm, const char *knobs, struct run_c
         rc = knobs_parse(knobs, &elector->knobs, error);
     if (rc < 0)
         return rc;
+    bool asks = algorithm_has_service(config->algorithm->traits(&elector->options));
+    config->service = asks ? &service_use_embedded : NULL;
     if (elector->witnesses >= elector->nodes)
         return error_usage(error,
                            "--witness (%u) must be less than --nodes (%u), or nobody can lead",

@@ -2,7 +2,6 @@
 #include "controller/world.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -11,6 +10,7 @@
 #include "controller/child_argv.h"
 #include "controller/world_internal.h"
 #include "nodes/clock.h"
+#include "nodes/log_tail.h"
 
 /* --- small things --- */
 
@@ -69,26 +69,6 @@ void world_path(const struct world *world, const char *kind, uint32_t process, c
     text_add(out, "%s/%s/%s%s", world->config.folder, kind, process_name(process, name), ending);
 }
 
-/* The last line a process logged: what it has to say about its own end. */
-static void last_words(const char *log_path, struct text *out)
-{
-    char tail[512];
-    int fd = open(log_path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    off_t length = lseek(fd, 0, SEEK_END);
-    off_t from = length > (off_t)sizeof tail ? length - (off_t)sizeof tail : 0;
-    ssize_t got = pread(fd, tail, sizeof tail, from);
-    (void)close(fd); /* read only */
-    while (got > 0 && tail[got - 1] == '\n')
-        got--;
-    ssize_t start = got > 0 ? got : 0;
-    while (start > 0 && tail[start - 1] != '\n')
-        start--;
-    if (got > start)
-        text_add_bytes(out, tail + start, (size_t)(got - start));
-}
-
 /* --- processes --- */
 
 static void record_spawn(struct world *world, const struct child *child, uint64_t time_ns)
@@ -102,9 +82,10 @@ static void record_spawn(struct world *world, const struct child *child, uint64_
 
 static int start_child(struct world *world, struct child *child, struct error *error)
 {
-    struct text state = {0};
+    struct text state = {0}, log = {0};
     struct child_argv words = {0};
     world_path(world, "state", child->process, "", &state);
+    text_add(&log, "%s/logs/service.log", world->config.folder);
     struct child_argv_request request = {
         .run = world->config.run,
         .process = child->process,
@@ -113,6 +94,7 @@ static int start_child(struct world *world, struct child *child, struct error *e
         .origin_ns = world->config.origin_ns,
         .address_base = world->address_base,
         .state = text_string(&state),
+        .log = text_string(&log),
     };
     child_argv_build(&request, &words);
     int rc = clocks_starting(world, child, error);
@@ -126,6 +108,7 @@ static int start_child(struct world *world, struct child *child, struct error *e
     }
     child_argv_release(&words);
     text_release(&state);
+    text_release(&log);
     return rc;
 }
 
@@ -181,7 +164,7 @@ static void fail_by_end(struct world *world, const struct child *child, const st
     struct text words = {0};
     char name[PROCESS_NAME_MAX];
     (void)process_name(child->process, name);
-    last_words(child->log_path, &words);
+    log_tail(child->log_path, &words);
     if (words.length == 0)
         text_add(&words, "%s",
                  is_full(world->config.folder) ? strerror(ENOSPC) : "it logged nothing");
@@ -228,10 +211,15 @@ static void on_event(void *context, struct child *child, const struct event *eve
     observe(world, event);
 }
 
+/* The number of a command that is no action's. */
+#define FREEZE_ID UINT64_MAX
+
 static void on_done(void *context, struct child *child, const struct control *done)
 {
-    (void)child;
-    actions_done(context, done);
+    if (done->id == FREEZE_ID)
+        (void)child_pause(child); /* its server stands still */
+    else
+        actions_done(context, done);
 }
 
 static void on_stopped(void *context, struct child *child)
@@ -368,7 +356,11 @@ void world_freeze(struct world *world)
     world->finishing = true;
     for (uint32_t i = 0; i < children_count(world->children); i++) {
         struct child *child = children_at(world->children, i);
-        if (child->pid != 0 && !child->stopped)
+        if (child->ready && !child->stopped && world_keeps(world, child))
+            child_send(child, &(struct control){.verb = CONTROL_COMMAND,
+                                                .id = FREEZE_ID,
+                                                .text = slice_of("freeze")});
+        else if (child->pid != 0 && !child->stopped)
             (void)child_pause(child); /* it may be gone by now */
     }
 }
@@ -398,6 +390,7 @@ void world_close(struct world *world)
     if (world->network)
         world->backend->close(world->network);
     children_close(world->children);
+    world_throw_away(world);
     disks_close(world);
     clocks_close(world);
     free(world->actions);

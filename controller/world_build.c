@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +15,7 @@
 
 #include "controller/child_argv.h"
 #include "controller/programs.h"
+#include "controller/service_use.h"
 #include "nodes/address.h"
 
 /* A fresh network namespace; ours stays what it was. */
@@ -40,19 +43,46 @@ static int make_folder(const char *path, struct error *error)
     return 0;
 }
 
+bool world_keeps(const struct world *world, const struct child *child)
+{
+    return process_kind(child->process) == PROCESS_COORDINATOR &&
+           world->config.run->service->kind->program;
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)kind;
+    (void)place;
+    (void)remove(path); /* what cannot be removed stays in the run's folder */
+    return 0;
+}
+
+void world_throw_away(const struct world *world)
+{
+    struct text path = {0};
+    world_path(world, "state", PROCESS_NUMBER(PROCESS_COORDINATOR, 0), "/data", &path);
+    if (world->config.run->service && world->config.run->service->kind->program)
+        (void)nftw(text_string(&path), remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    text_release(&path);
+}
+
 static int add_process(struct world *world, uint32_t process, int home, struct error *error)
 {
     struct text program = {0}, log = {0}, state = {0};
     int netns = -1;
     world_path(world, "logs", process, ".log", &log);
     world_path(world, "state", process, "", &state);
-    text_add(&program, "%s/%s", text_string(&world->programs), child_program(process));
+    text_add(&program, "%s/%s", text_string(&world->programs),
+             child_program(world->config.run, process));
     int rc = make_folder(text_string(&state), error);
     if (rc == 0)
         rc = new_netns(home, &netns, error);
-    if (rc == 0)
-        (void)children_add(world->children, process, text_string(&program), text_string(&log),
-                           netns);
+    if (rc == 0) {
+        struct child *child =
+            children_add(world->children, process, text_string(&program), text_string(&log), netns);
+        child->own_pids = world_keeps(world, child);
+    }
     text_release(&program);
     text_release(&log);
     text_release(&state);
@@ -68,12 +98,6 @@ static int add_kind(struct world *world, enum process_kind kind, uint32_t count,
     return rc;
 }
 
-static bool has_service(const struct world *world)
-{
-    const struct run_config *run = world->config.run;
-    return algorithm_has_service(run->algorithm->traits(&run->elector.options));
-}
-
 static int add_processes(struct world *world, struct error *error)
 {
     const struct run_config *run = world->config.run;
@@ -81,7 +105,7 @@ static int add_processes(struct world *world, struct error *error)
     if (home < 0)
         return error_set(error, -errno, "open /proc/self/ns/net: %s", strerror(errno));
     int rc = add_kind(world, PROCESS_NODE, run->elector.nodes, home, error);
-    if (rc == 0 && has_service(world)) /* where the nemesis looks for it */
+    if (rc == 0 && run->service) /* where the nemesis looks for it */
         rc = add_process(world, PROCESS_NUMBER(PROCESS_COORDINATOR, 0), home, error);
     if (rc == 0)
         rc = add_process(world, PROCESS_NUMBER(PROCESS_RESOURCE, 0), home, error);
@@ -141,11 +165,12 @@ static int open_network(struct world *world, struct error *error)
 
 static int find_programs(struct world *world, struct error *error)
 {
-    bool service = algorithm_has_service(
-        world->config.run->algorithm->traits(&world->config.run->elector.options));
+    const struct run_config *run = world->config.run;
+    const char *service =
+        run->service ? child_program(run, PROCESS_NUMBER(PROCESS_COORDINATOR, 0)) : "";
     int rc = programs_folder(&world->programs, error);
     for (int i = 0; program_names[i] && rc == 0; i++)
-        if (service || strcmp(program_names[i], "coup-coordinator") != 0)
+        if (!program_is_service(program_names[i]) || strcmp(program_names[i], service) == 0)
             rc = program_check(text_string(&world->programs), program_names[i], error);
     return rc;
 }

@@ -70,6 +70,12 @@ int world_build(struct world *world, struct error *error);
 void world_path(const struct world *world, const char *kind, uint32_t process, const char *ending,
                 struct text *out);
 
+/* A real service's keeper, not a program that is all there is to it. */
+bool world_keeps(const struct world *world, const struct child *child);
+
+/* What the server of a real service wrote. */
+void world_throw_away(const struct world *world);
+
 void world_fail(struct world *world, const struct error *error);
 
 /* Start the next incarnation of `child` and record it. A failure ends the run. */

@@ -113,7 +113,9 @@ static void on_pause(void *context, uint64_t ticket, uint32_t node)
     struct child *child = node_of(world, node);
     if (child->stopped)
         action_answer(world, &action, true, "already stopped");
-    else if (child_pause(child) < 0)
+    else if (world_keeps(world, child) && child->ready) /* the server first */
+        act_tell(world, action, child, "freeze");
+    else if (world_keeps(world, child) || child_pause(child) < 0)
         action_answer(world, &action, false, "not running");
     else
         action_wait(world, action);
@@ -227,7 +229,9 @@ static void on_act(void *context, uint64_t ticket, uint32_t node, const struct a
 void actions_done(struct world *world, const struct control *done)
 {
     struct action *action = action_find(world, done->id);
-    if (action && action->kind == DO_CLOCK)
+    if (action && action->kind == DO_PAUSE)
+        (void)child_pause(node_of(world, action->node)); /* its end answers if it is gone */
+    else if (action && action->kind == DO_CLOCK)
         clocks_read(world, action, done->text);
     else if (action)
         act_told(world, action, done->text);
@@ -267,7 +271,8 @@ static void view_service(const struct world *world, struct cluster_view *out)
     if (!coordinator)
         return;
     out->service = party_of(world, coordinator);
-    out->service_running = coordinator->pid != 0;
+    out->service_running =
+        world_keeps(world, coordinator) ? coordinator->ready : coordinator->pid != 0;
     out->service_paused = coordinator->stopped;
 }
 

@@ -40,6 +40,8 @@ static const struct key keys[] = {
     {"clients", KEY_SMALL, MEMBER(clients), 0, SIMULATED_NODES_MAX, false},
     {"network", KEY_TEXT, MEMBER(network), 0, 0, false},
     {"resource", KEY_TEXT, MEMBER(resource), 0, 0, false},
+    {"service", KEY_TEXT, MEMBER(service), 0, 0, true},
+    {"service_lease_ns", KEY_LARGE, MEMBER(service_lease_ns), 0, 0, true},
     {"faults", KEY_TEXT, MEMBER(faults), 0, 0, false},
     {"fault_every_ns", KEY_LARGE, MEMBER(fault_every_ns), 0, 0, false},
     {"duration_ns", KEY_LARGE, MEMBER(duration_ns), 0, 0, false},

@@ -49,7 +49,10 @@ struct history_header {
     uint32_t clients;
     char *network;  /* backend that ran: "switch", "netem", "sim" */
     char *resource; /* "fenced" or "unfenced" */
-    char *faults;   /* requested kinds, "kill,pause", "" for none */
+    char *service;  /* coordination service and its version, "etcd 3.4.23"; "" where none ran */
+    uint64_t
+        service_lease_ns; /* how long it keeps a lease at most; 0: as long as the option says */
+    char *faults;         /* requested kinds, "kill,pause", "" for none */
     uint64_t fault_every_ns;
     uint64_t duration_ns;
     uint64_t client_pause_ns; /* mean distance between operations of one client; 0: not known */

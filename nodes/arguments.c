@@ -12,6 +12,7 @@ enum {
     R = 1 << PROGRAM_RESOURCE,
     C = 1 << PROGRAM_CLIENT,
     S = 1 << PROGRAM_COORDINATOR,
+    K = 1 << PROGRAM_KEEPER,
 };
 
 struct argument {

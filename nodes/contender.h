@@ -7,6 +7,7 @@
 
 #include "nodes/coordination.h"
 #include "nodes/peer.h"
+#include "nodes/services.h"
 
 /* The first rows of their option tables. */
 enum contender_option { CONTENDER_LEASE, CONTENDER_MARGIN, CONTENDER_DRIFT, CONTENDER_OPTIONS };

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "base/units.h"
+#include "nodes/address.h"
 #include "nodes/clock.h"
 
 #define COUNTS_EVERY_NS NS_PER_S
@@ -40,19 +41,25 @@ static void trace_messages(struct driver *driver)
         chronicle_send(&driver->chronicle, &driver->output.messages[i], &driver->shell->outbox);
 }
 
+static bool send_message(const struct driver *driver, const struct message *message)
+{
+    struct envelope envelope = {.source = message->source,
+                                .target = election_process(message->target),
+                                .type = WIRE_ELECTION,
+                                .message = *message};
+    struct ask ask;
+    if (message->target != SERVICE_ID)
+        return mesh_send(driver->shell->mesh, &envelope);
+    return ask_read(message, driver->config.nodes, &ask) && adapter_ask(&driver->adapter, &ask);
+}
+
 static void send_messages(struct driver *driver)
 {
     if (driver->output.message_count)
         shell_pass(driver->shell, HALT_AT_SEND);
-    for (uint32_t i = 0; i < driver->output.message_count; i++) {
-        const struct message *message = &driver->output.messages[i];
-        struct envelope envelope = {.source = message->source,
-                                    .target = election_process(message->target),
-                                    .type = WIRE_ELECTION,
-                                    .message = *message};
-        if (!mesh_send(driver->shell->mesh, &envelope))
-            chronicle_dropped(&driver->chronicle, message);
-    }
+    for (uint32_t i = 0; i < driver->output.message_count; i++)
+        if (!send_message(driver, &driver->output.messages[i]))
+            chronicle_dropped(&driver->chronicle, &driver->output.messages[i]);
 }
 
 /* The events go out first, then the elector's messages, then what the service has to say. */
@@ -153,8 +160,50 @@ int driver_open(struct driver *driver, struct shell *shell, struct error *error)
     return 0;
 }
 
+/* As if the answer had come over the mesh. */
+static void on_answer(void *context, const struct answer *answer)
+{
+    struct driver *driver = context;
+    const struct envelope envelope = {.type = WIRE_ELECTION,
+                                      .message = answer_message(answer, driver->config.id)};
+    if (!driver->shell->failed)
+        driver_message(driver, &envelope);
+}
+
+static void on_note(void *context, const char *text)
+{
+    struct driver *driver = context;
+    struct event *event =
+        outbox_event(&driver->shell->outbox, driver->config.id, EVENT_INFO, F_NOTE);
+    event_set_text(event, FIELD_TEXT, slice_of(text));
+    shell_record(driver->shell);
+}
+
+static int open_adapter(struct driver *driver, struct error *error)
+{
+    const struct arguments *arguments = &driver->shell->arguments;
+    const struct adapter_events events = {on_answer, on_note, driver};
+    const struct adapter_config config = {
+        .loop = &driver->shell->loop,
+        .mesh = driver->shell->mesh,
+        .node = driver->config.id,
+        .nodes = driver->config.nodes,
+        .incarnation = arguments->incarnation,
+        .address = address_of((uint32_t)arguments->base, election_process(SERVICE_ID)),
+        .patience_ns = 2 * driver->config.knobs.election_timeout_max,
+    };
+    if (!algorithm_has_service(driver->algorithm->traits(&driver->config.options)))
+        return 0;
+    return adapter_open(arguments->service, &config, &events, &driver->adapter, error);
+}
+
 void driver_start(struct driver *driver)
 {
+    struct error error;
+    if (open_adapter(driver, &error) < 0) {
+        shell_fail(driver->shell, &error);
+        return;
+    }
     alarm_init(&driver->wake, &driver->shell->loop, on_wake, driver);
     alarm_init(&driver->service_wake, &driver->shell->loop, on_service_wake, driver);
     alarm_init(&driver->counts, &driver->shell->loop, on_counts, driver);

@@ -3,6 +3,7 @@
 #ifndef COUP_NODES_DRIVER_H
 #define COUP_NODES_DRIVER_H
 
+#include "nodes/adapter.h"
 #include "nodes/alarm.h"
 #include "nodes/chronicle.h"
 #include "nodes/elector.h"
@@ -21,6 +22,7 @@ struct driver {
     struct output output;
     struct chronicle chronicle;
     struct service service;
+    struct adapter adapter; /* to the coordination service, with the trait service */
     struct store store;
     struct durable stored; /* as read at the start */
     struct alarm wake, service_wake, counts;

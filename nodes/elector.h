@@ -186,6 +186,9 @@ struct algorithm {
     bool stands_alone; /* COMMAND_STAND makes something durable, whatever the others do */
     /* Traits may depend on options (`quorum=on`); bit per enum trait. */
     uint32_t (*traits)(const struct option_values *options);
+    /* With the trait service: what of it they ask, bit per enum service_need (nodes/services.h);
+     * else NULL. */
+    uint32_t (*needs)(const struct option_values *options);
     /* Options and knobs that cannot work together: usage error naming the inequality; or NULL. */
     int (*validate)(const struct elector_config *config, struct error *error);
     size_t (*state_size)(const struct elector_config *config);

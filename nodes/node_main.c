@@ -19,7 +19,7 @@ static void add_peers(struct node *node, const struct arguments *arguments,
     for (uint32_t id = 1; id <= arguments->nodes; id++)
         if (id != arguments->id && !config->service)
             node->peers[config->peer_count++] = PROCESS_NUMBER(PROCESS_NODE, id);
-    if (config->service)
+    if (config->service && strcmp(arguments->service, "embedded") == 0)
         node->peers[config->peer_count++] = PROCESS_NUMBER(PROCESS_COORDINATOR, 0);
     node->peers[config->peer_count++] = PROCESS_NUMBER(PROCESS_RESOURCE, 0);
     for (uint32_t id = 1; id <= arguments->clients; id++)

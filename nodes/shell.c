@@ -86,15 +86,24 @@ static void on_drained(void *context)
         shell->program->drained(shell);
 }
 
+const char *const shell_later = "later";
+
+void shell_done(struct shell *shell, uint64_t asked_id, uint64_t asked_ns, const char *text)
+{
+    child_done(&shell->child, asked_id, asked_ns, text);
+    child_flush(&shell->child);
+}
+
 static void on_command(void *context, uint64_t id, const char *text)
 {
     struct shell *shell = context;
-    uint64_t begin_ns = child_now(&shell->child);
+    shell->asked_id = id;
+    shell->asked_ns = child_now(&shell->child);
     text_clear(&shell->answer);
     text_add(&shell->answer, "done");
     const char *refusal = shell->program->command(shell, text);
-    child_done(&shell->child, id, begin_ns, refusal ? refusal : text_string(&shell->answer));
-    child_flush(&shell->child);
+    if (refusal != shell_later)
+        shell_done(shell, id, shell->asked_ns, refusal ? refusal : text_string(&shell->answer));
 }
 
 static void on_end(void *context, const struct error *why)
@@ -147,12 +156,18 @@ static int join(struct shell *shell, struct error *error)
     return mesh_open(&shell->loop, &config, &mesh_events, &shell->mesh, error);
 }
 
-static void run(struct shell *shell)
+void shell_ready(struct shell *shell)
 {
     char address[ADDRESS_TEXT_MAX];
     uint32_t own = address_of((uint32_t)shell->arguments.base, mesh_self(shell->mesh));
     child_ready(&shell->child, address_format(own, address));
     child_flush(&shell->child);
+}
+
+static void run(struct shell *shell)
+{
+    if (!shell->program->late)
+        shell_ready(shell);
     if (shell->program->start)
         shell->program->start(shell);
     if (!shell->failed)

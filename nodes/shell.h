@@ -16,6 +16,7 @@ enum halt { HALT_NOWHERE, HALT_AT_CHECK, HALT_AT_WRITE, HALT_AT_SEND };
 struct shell_program {
     enum program program;
     const char *name, *summary;
+    bool late; /* it calls shell_ready() itself, some time after start() */
     /* Check the arguments, open files, say who we are and who our peers are: config->self, kinds,
      * peers (copied by the mesh), peer_count. Child and mesh do not exist yet. */
     int (*open)(struct shell *shell, struct mesh_config *config, struct error *error);
@@ -23,7 +24,7 @@ struct shell_program {
     void (*start)(struct shell *shell);
     void (*message)(struct shell *shell, const struct envelope *envelope);
     void (*drained)(struct shell *shell); /* may be NULL */
-    /* NULL: done, shell->answer may say more; else why not. */
+    /* NULL: done, shell->answer may say more; shell_later: shell_done() will tell; else why not. */
     const char *(*command)(struct shell *shell, const char *text);
     /* The child ends: last events. May be NULL. */
     void (*stop)(struct shell *shell);
@@ -40,10 +41,11 @@ struct shell {
     struct child child;
     struct mesh *mesh;
     struct outbox outbox;
-    struct text answer;   /* to the command at hand */
-    uint32_t recorded;    /* events of the outbox that are out */
-    enum halt halt;       /* the point at which the process stops itself next */
-    struct error failure; /* why it ended, if `failed` */
+    struct text answer;          /* to the command at hand */
+    uint64_t asked_id, asked_ns; /* the command at hand */
+    uint32_t recorded;           /* events of the outbox that are out */
+    enum halt halt;              /* the point at which the process stops itself next */
+    struct error failure;        /* why it ended, if `failed` */
     bool failed;
     void *state; /* the program's own */
 };
@@ -60,6 +62,14 @@ void shell_record(struct shell *shell);
 
 /* Record the outbox's events, write them out, send its messages, until it is empty. */
 void shell_carry(struct shell *shell);
+
+/* Tell the controller that what the program is for can begin. */
+void shell_ready(struct shell *shell);
+
+/* A command is not done yet when this is returned for it. Keep shell->asked_id and asked_ns for the
+ * answer, which is "done ..." or why not. */
+extern const char *const shell_later;
+void shell_done(struct shell *shell, uint64_t asked_id, uint64_t asked_ns, const char *text);
 
 /* End the process with this error and exit code 3. */
 void shell_fail(struct shell *shell, const struct error *error);

@@ -233,6 +233,12 @@ static uint32_t traits(const struct option_values *values)
     return CONTENDER_TRAITS;
 }
 
+static uint32_t needs(const struct option_values *values)
+{
+    bool by_db = values->at[OPTION_CLOCK] == CLOCK_DB;
+    return 1u << NEED_ROW | (by_db ? 1u << NEED_CLOCK : 0);
+}
+
 static int validate(const struct elector_config *config, struct error *error)
 {
     return contender_validate(config, "db-lease", error);
@@ -258,6 +264,7 @@ const struct algorithm algorithm_db_lease = {
     .options = options,
     .bugs = bugs,
     .traits = traits,
+    .needs = needs,
     .validate = validate,
     .state_size = state_size,
     .init = init,

@@ -269,6 +269,12 @@ static uint32_t traits(const struct option_values *values)
     return CONTENDER_TRAITS;
 }
 
+static uint32_t needs(const struct option_values *values)
+{
+    (void)values;
+    return 1u << NEED_LEASE;
+}
+
 static int validate(const struct elector_config *config, struct error *error)
 {
     return contender_validate(config, "lease", error);
@@ -295,6 +301,7 @@ const struct algorithm algorithm_lease = {
     .options = options,
     .bugs = bugs,
     .traits = traits,
+    .needs = needs,
     .validate = validate,
     .state_size = state_size,
     .init = init,

@@ -378,6 +378,12 @@ static uint32_t traits(const struct option_values *values)
     return CONTENDER_TRAITS;
 }
 
+static uint32_t needs(const struct option_values *values)
+{
+    (void)values;
+    return 1u << NEED_QUEUE;
+}
+
 static int validate(const struct elector_config *config, struct error *error)
 {
     return contender_validate(config, "queue", error);
@@ -405,6 +411,7 @@ const struct algorithm algorithm_queue = {
     .bugs = bugs,
     .selftest_nodes = 12,
     .traits = traits,
+    .needs = needs,
     .validate = validate,
     .state_size = state_size,
     .init = init,

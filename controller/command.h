@@ -106,7 +106,8 @@ void command_manual(const struct command *root, struct text *out);
 /* Add a line here and controller/command_<name>.c: done. Order is that of `coup --help`. */
 #define COUP_COMMANDS(X) \
     X(run)               \
-    X(check) X(show) X(convert) X(replay) X(shrink) X(sim) X(list) X(doctor) X(selftest) X(bench)
+    X(check)             \
+    X(show) X(report) X(convert) X(replay) X(shrink) X(sim) X(list) X(doctor) X(selftest) X(bench)
 
 extern const struct command command_coup; /* the root: all of the above */
 

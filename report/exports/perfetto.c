@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "checker/fault_kinds.h"
 #include "report/export.h"
+#include "report/pauses.h"
 
 /* Number 0 is the kernel's there. Who has but one lane has the first. */
 enum lane { LANE_ROLE = 1, LANE_STATE, LANE_EVENTS, LANES_END };
@@ -24,11 +25,13 @@ struct open_slice {
 
 struct node_lanes {
     struct open_slice lanes[LANES_END];
+    bool down;
 };
 
 struct perfetto {
     uint32_t nodes;
     struct node_lanes *of; /* by node id; owned */
+    struct pauses pauses;
     bool phase_open;
     uint64_t last_ns;
     struct text *out; /* of the current call */
@@ -150,8 +153,12 @@ static void show_node(struct perfetto *perfetto, const struct event *event)
     case F_CAMPAIGN: show_role(perfetto, event, "candidate"); return;
     case F_FOLLOW: show_role(perfetto, event, "follower"); return;
     case F_STEP_DOWN: end_slice(perfetto, event->process, LANE_ROLE, event->time_ns); break;
-    case F_SPAWN: end_slice(perfetto, event->process, LANE_STATE, event->time_ns); break;
+    case F_SPAWN:
+        lanes_of(perfetto, event->process)->down = false;
+        end_slice(perfetto, event->process, LANE_STATE, event->time_ns);
+        break;
     case F_EXIT:
+        lanes_of(perfetto, event->process)->down = true;
         end_slice(perfetto, event->process, LANE_ROLE, event->time_ns);
         begin_slice(perfetto, event, event->process, LANE_STATE, "down");
         return;
@@ -173,38 +180,37 @@ static void show_operation(struct perfetto *perfetto, const struct event *event)
     add_event(perfetto, event);
 }
 
-struct pause {
+struct pausing {
     struct perfetto *perfetto;
     const struct event *event;
-    bool begins;
 };
 
-static void show_pause(void *context, uint32_t node)
+static void show_pause(void *context, uint32_t node, bool begins)
 {
-    struct pause *pause = context;
-    if (!lanes_of(pause->perfetto, node))
+    const struct pausing *pausing = context;
+    const struct node_lanes *lanes = lanes_of(pausing->perfetto, node);
+    if (!lanes || lanes->down)
         return;
-    if (pause->begins)
-        begin_slice(pause->perfetto, pause->event, node, LANE_STATE, "paused");
+    if (begins)
+        begin_slice(pausing->perfetto, pausing->event, node, LANE_STATE, "paused");
     else
-        end_slice(pause->perfetto, node, LANE_STATE, pause->event->time_ns);
+        end_slice(pausing->perfetto, node, LANE_STATE, pausing->event->time_ns);
 }
 
 static void show_fault(struct perfetto *perfetto, const struct event *event)
 {
     struct slice kind = event_text(event, FIELD_KIND), targets = event_text(event, FIELD_TARGETS);
-    struct pause pause = {perfetto, event, event->f == F_FAULT};
+    struct pausing pausing = {perfetto, event};
     if (event->f == F_FAULT && !fault_installed(event)) {
         show_instant(perfetto, event, LANE_ROLE);
         return;
     }
-    add_head(perfetto, pause.begins ? 'b' : 'e', event->process, LANE_ROLE, event->time_ns);
+    add_head(perfetto, event->f == F_FAULT ? 'b' : 'e', event->process, LANE_ROLE, event->time_ns);
     text_add(perfetto->out, ",\"cat\":\"fault\",\"id\":\"%" PRIu64 "\"",
              event_number(event, FIELD_ID));
     add_named(perfetto, "%.*s %.*s", (int)kind.length, kind.at, (int)targets.length, targets.at);
     add_event(perfetto, event);
-    if (fault_effect(event) == EFFECT_PAUSE)
-        fault_targets(event, show_pause, &pause);
+    pauses_see(&perfetto->pauses, event, show_pause, &pausing);
 }
 
 static void show_phase(struct perfetto *perfetto, const struct event *event)
@@ -283,6 +289,7 @@ static void end(void *state, struct text *out)
         text_add(out, "}");
     }
     text_add(out, "\n]}\n");
+    pauses_release(&perfetto->pauses);
     free(perfetto->of);
     free(perfetto);
 }

@@ -163,7 +163,7 @@ static void test_perfetto(void **state)
         "21ms controller phase name=faults\n"
         "30ms nemesis fault id=1 kind=pause outcome=installed targets=n1,n2 begin=29ms\n"
         "31ms nemesis fault id=2 kind=kill outcome=skipped targets=n3 reason=\"dead already\"\n"
-        "40ms nemesis heal id=1 kind=pause targets=n1,n2 value=2\n"
+        "40ms nemesis heal id=1 value=2\n"
         "50ms n1 exit by=schedule signal=9\n"
         "49ms n1 step-down term=1\n"
         "60ms n2 campaign term=2\n",

@@ -40,7 +40,7 @@ struct page {
     struct band *bands; /* owned */
     uint32_t band_count, band_capacity;
     struct pauses pauses;
-    struct text phases, runs, rejects, events, witness;
+    struct text phases, runs, rejects, events;
     uint64_t run_holder, run_token, run_ns, bin, bin_count; /* of the accepted writes at hand */
     bool run_open;
     uint64_t clients[PAGE_CLIENT_BINS][3]; /* ok, fail, unknown */

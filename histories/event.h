@@ -18,33 +18,34 @@
 enum event_type { EVENT_INVOKE, EVENT_OK, EVENT_FAIL, EVENT_INFO, EVENT_TYPES };
 
 /* The closed set of things that can happen; the number is the file's code and never changes. */
-#define COUP_EVENTS(X)                                                                \
-    X(LEAD, "lead")                     /* node claims leadership */                  \
-    X(STEP_DOWN, "step-down")           /* node gives leadership up */                \
-    X(FOLLOW, "follow")                 /* hearsay: node names a leader, or none */   \
-    X(CAMPAIGN, "campaign")             /* node stands for election */                \
-    X(VOTE, "vote")                     /* node grants its vote or promise */         \
-    X(SUSPECT, "suspect")               /* node's detector gave up on the leader */   \
-    X(RENEW, "renew")                   /* lease extended */                          \
-    X(PERSIST, "persist")               /* record is durable now */                   \
-    X(SEND, "send")                     /* traced */                                  \
-    X(RECEIVE, "receive")               /* traced */                                  \
-    X(MESSAGE_COUNTS, "message-counts") /* messages sent since the last such event */ \
-    X(GUARDED_WRITE, "guarded-write")   /* a leader's own write */                    \
-    X(ACCEPT, "accept")                 /* resource's decision */                     \
-    X(REJECT, "reject")                 /* resource's decision */                     \
-    X(READ, "read")                     /* client operation */                        \
-    X(WRITE, "write")                   /* client operation */                        \
-    X(CAS, "cas")                       /* client operation */                        \
-    X(GRANT, "grant")                   /* coordinator */                             \
-    X(REVOKE, "revoke")                 /* coordinator */                             \
-    X(EXPIRE, "expire")                 /* coordinator */                             \
-    X(SPAWN, "spawn")                   /* process started */                         \
-    X(EXIT, "exit")                     /* process ended */                           \
-    X(FAULT, "fault")                   /* nemesis: one began, or could not */        \
-    X(HEAL, "heal")                     /* nemesis: one ended; see below */           \
-    X(PHASE, "phase")                   /* start, faults, heal, final, end */         \
-    X(NOTE, "note")                     /* free text but for docs/history-format.md */
+#define COUP_EVENTS(X)                                                                 \
+    X(LEAD, "lead")                     /* node claims leadership */                   \
+    X(STEP_DOWN, "step-down")           /* node gives leadership up */                 \
+    X(FOLLOW, "follow")                 /* hearsay: node names a leader, or none */    \
+    X(CAMPAIGN, "campaign")             /* node stands for election */                 \
+    X(VOTE, "vote")                     /* node grants its vote or promise */          \
+    X(SUSPECT, "suspect")               /* node's detector gave up on the leader */    \
+    X(RENEW, "renew")                   /* lease extended */                           \
+    X(PERSIST, "persist")               /* record is durable now */                    \
+    X(SEND, "send")                     /* traced */                                   \
+    X(RECEIVE, "receive")               /* traced */                                   \
+    X(MESSAGE_COUNTS, "message-counts") /* messages sent since the last such event */  \
+    X(GUARDED_WRITE, "guarded-write")   /* a leader's own write */                     \
+    X(ACCEPT, "accept")                 /* resource's decision */                      \
+    X(REJECT, "reject")                 /* resource's decision */                      \
+    X(READ, "read")                     /* client operation */                         \
+    X(WRITE, "write")                   /* client operation */                         \
+    X(CAS, "cas")                       /* client operation */                         \
+    X(GRANT, "grant")                   /* coordinator */                              \
+    X(REVOKE, "revoke")                 /* coordinator */                              \
+    X(EXPIRE, "expire")                 /* coordinator */                              \
+    X(SPAWN, "spawn")                   /* process started */                          \
+    X(EXIT, "exit")                     /* process ended */                            \
+    X(FAULT, "fault")                   /* nemesis: one began, or could not */         \
+    X(HEAL, "heal")                     /* nemesis: one ended; see below */            \
+    X(PHASE, "phase")                   /* start, faults, heal, final, end */          \
+    X(NOTE, "note")                     /* free text but for docs/history-format.md */ \
+    X(MESSAGE, "message")               /* a fault did something to one on its way */
 
 enum event_f {
 #define X(id, name) F_##id,
@@ -68,7 +69,7 @@ enum event_f {
     X(HOLDER, "holder", PROCESS)                                                             \
     X(REASON, "reason", TEXT)                                                                \
     X(KIND, "kind", TEXT) /* message kind, fault kind */                                     \
-    X(ID, "id", NUMBER)   /* joins send/receive, fault/heal, invoke/completion */            \
+    X(ID, "id", NUMBER)   /* joins send/receive, fault/heal/message, invoke/completion */    \
     X(REGISTER, "register", NUMBER)                                                          \
     X(VALUE, "value", NUMBER)       /* absent on a read's completion: nothing written yet */ \
     X(EXPECTED, "expected", NUMBER) /* cas: the old value */                                 \
@@ -88,7 +89,7 @@ enum event_f {
     X(PARAMETERS, "parameters", TEXT) /* fault: "name=value,..." */                          \
     X(BEGIN, "begin", NUMBER)         /* true ns since start: injection began */             \
     X(END, "end", NUMBER)             /* true ns since start: injection was complete */      \
-    X(OUTCOME, "outcome", TEXT)       /* installed, skipped, failed */                       \
+    X(OUTCOME, "outcome", TEXT)       /* of a fault, or of a message */                      \
     X(PROOF, "proof", TEXT)           /* what was read back */                               \
     X(NAME, "name", TEXT)             /* phase */                                            \
     X(TEXT, "text", TEXT)             /* note */                                             \

@@ -70,6 +70,7 @@ static const struct event_form forms[EVENT_FS][EVENT_TYPES] = {
     ONE(F_HEAL, NEMESIS, HAS(ID), FAULT_DETAILS),
     ONE(F_PHASE, CONTROLLER, HAS(NAME), HAS(TEXT)),
     ONE(F_NOTE, ANYBODY, NOTHING, ~NOTHING),
+    ONE(F_MESSAGE, NODE | COORDINATOR, HAS(OUTCOME) | HAS(KIND) | HAS(PEER) | HAS(ID), HAS(TERM)),
 };
 
 const struct event_form *event_form(enum event_f f, enum event_type type)

@@ -12,7 +12,8 @@
  *                          stood for election; 0: not any more) |
  *                          halt check|write|send|off (stops itself once it has found that it may
  *                          write, before anybody hears of that; with the write recorded, before it
- *                          is sent; before it sends anything to other nodes)
+ *                          is sent; before it sends anything to other nodes) |
+ *                          message ... (nodes/edge.h; coup-coordinator too)
  *       coup-client        start | stop
  *       coup-switch        link lines (nemesis/network/README.md) | counters
  *       coup-disk          nemesis/disk/disk_command.h

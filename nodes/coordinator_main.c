@@ -25,6 +25,7 @@ static int coordinator_open(struct shell *shell, struct mesh_config *config, str
         return rc;
     config->self = PROCESS_NUMBER(PROCESS_COORDINATOR, 0);
     config->kinds = COORDINATION_KINDS;
+    shell->kinds = coordination_kinds;
     config->service = true;
     config->peers = process->peers;
     for (uint32_t id = 1; id <= arguments->nodes; id++)

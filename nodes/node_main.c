@@ -34,6 +34,7 @@ static int node_open(struct shell *shell, struct mesh_config *config, struct err
         return rc;
     config->self = PROCESS_NUMBER(PROCESS_NODE, shell->arguments.id);
     config->kinds = algorithm_kind_count(node->driver.algorithm);
+    shell->kinds = node->driver.algorithm->kinds;
     config->service =
         algorithm_has_service(node->driver.algorithm->traits(&node->driver.config.options));
     add_peers(node, &shell->arguments, config);

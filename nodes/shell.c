@@ -10,6 +10,7 @@
 #include "base/knobs.h"
 #include "base/random.h"
 #include "nodes/address.h"
+#include "nodes/edge.h"
 
 void shell_fail(struct shell *shell, const struct error *error)
 {
@@ -76,7 +77,7 @@ static void on_message(void *context, const struct envelope *envelope)
 {
     struct shell *shell = context;
     if (!shell->failed)
-        shell->program->message(shell, envelope);
+        edge_message(shell, envelope);
 }
 
 static void on_drained(void *context)
@@ -101,7 +102,9 @@ static void on_command(void *context, uint64_t id, const char *text)
     shell->asked_ns = child_now(&shell->child);
     text_clear(&shell->answer);
     text_add(&shell->answer, "done");
-    const char *refusal = shell->program->command(shell, text);
+    const char *refusal = NULL;
+    if (!edge_command(shell, text, &refusal))
+        refusal = shell->program->command(shell, text);
     if (refusal != shell_later)
         shell_done(shell, id, shell->asked_ns, refusal ? refusal : text_string(&shell->answer));
 }

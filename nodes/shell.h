@@ -5,6 +5,7 @@
 
 #include "nodes/arguments.h"
 #include "nodes/child.h"
+#include "nodes/filter.h"
 #include "nodes/mesh.h"
 #include "nodes/outbox.h"
 
@@ -43,6 +44,8 @@ struct shell {
     struct outbox outbox;
     struct text answer;          /* to the command at hand */
     uint64_t asked_id, asked_ns; /* the command at hand */
+    struct filter filter;        /* of election messages that come */
+    const char *const *kinds;    /* their names; set by open(), NULL: it takes none */
     uint32_t recorded;           /* events of the outbox that are out */
     enum halt halt;              /* the point at which the process stops itself next */
     struct error failure;        /* why it ended, if `failed` */

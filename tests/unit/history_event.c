@@ -116,7 +116,7 @@ static void test_what_cannot_be_an_event_is_refused(void **state)
         uint64_t process, type, f;
         const char *why;
     } heads[] = {
-        {1, EVENT_INFO, EVENT_FS, "event of unknown f 26"},
+        {1, EVENT_INFO, EVENT_FS, "event of unknown f 27"},
         {1, EVENT_TYPES, F_LEAD, "event of unknown type 4"},
         {0, EVENT_INFO, F_LEAD, "event of unknown process 0"},
         {UINT64_C(1) << 32 | 1, EVENT_INFO, F_LEAD, "event of unknown process 4294967297"},

@@ -84,6 +84,9 @@ static int parse_config(const struct scenario_use *use, struct run_config *confi
         error_prefix(error, "--expect");
     if (rc == 0)
         rc = service_use(command_text(line, "service"), service, config, error);
+    if (rc == 0 && !use->given && config->service && config->service->kind->program)
+        config->fault_count =
+            faults_without(config->faults, config->fault_count, FACILITY_MESSAGES);
     if (rc == 0)
         rc = run_options_network(command_text(line, "network"), &config->network, error);
     return rc;

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "controller/service_use.h"
 #include "nemesis/record.h"
+#include "simulator/suited.h"
 
 #define DEFAULT_PAUSE_NS (100 * NS_PER_MS) /* of clients, where a header does not tell */
 
@@ -49,6 +50,8 @@ int recorded_open(const struct history_header *header, struct recorded *out, str
     if (rc == 0)
         rc = schedule_read(header->schedule, header->schedule_count, header->nodes, &out->schedule,
                            error);
+    if (rc == 0)
+        rc = suited_schedule(out->algorithm, &out->schedule, error);
     if (rc < 0)
         recorded_release(out);
     return rc;
@@ -63,10 +66,14 @@ void recorded_event(struct recorded *recorded, const struct event *event)
         begin_ns < recorded->faults_ns)
         return;
     struct scheduled_fault *scheduled = &recorded->schedule.faults[id - 1];
-    struct target target;
-    if (target_parse(record_parameter(event, "on"), recorded->header->nodes, &target, NULL) < 0)
+    bool between = scheduled->fault->between;
+    uint32_t nodes = recorded->header->nodes;
+    struct target target, to = {.role = TARGET_ANY};
+    if (target_parse(record_parameter(event, between ? "from" : "on"), nodes, &target, NULL) < 0 ||
+        (between && target_parse(record_parameter(event, "to"), nodes, &to, NULL) < 0))
         return;
     scheduled->target = target;
+    scheduled->to = to;
     scheduled->at_ns = begin_ns - recorded->faults_ns;
     scheduled->after = (struct trigger){0};
 }

@@ -207,6 +207,7 @@ static void plan(struct run *run)
         .length_ns = config->duration_ns,
         .election_timeout_ns = config->elector.knobs.election_timeout_max,
         .clock_drift_ppm = algorithm_clock_drift(config->algorithm, &config->elector.options),
+        .message_kinds = config->algorithm->kinds,
     };
     if (!config->schedule)
         plan_random(&request, &run->schedule);

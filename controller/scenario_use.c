@@ -8,6 +8,7 @@
 #include "nemesis/shipped.h"
 #include "nodes/elector.h"
 #include "simulator/sim.h"
+#include "simulator/suited.h"
 
 /* Which option a key stands for. The simulator's physics are nothing to a real run. */
 static const struct counterpart {
@@ -130,6 +131,18 @@ static int fit(const struct scenario_use *use, struct error *error)
                          error);
 }
 
+/* Steps about messages must be about those which this algorithm sends. */
+static int suit(const struct scenario_use *use, struct error *error)
+{
+    const struct algorithm *algorithm;
+    struct elector_config elector = {.nodes = use->scenario.nodes};
+    knobs_defaults(&elector.knobs);
+    int rc = algorithm_parse(command_text(&use->line, "algorithm"), &algorithm, &elector, error);
+    if (rc == 0 && suited_schedule(algorithm, &use->scenario.schedule, error) < 0)
+        rc = scenario_blame(&use->scenario, "steps", error);
+    return rc;
+}
+
 static int fill(struct scenario_use *use, struct error *error)
 {
     int rc = scenario_find(command_text(&use->line, "scenario"), &use->scenario, error);
@@ -142,6 +155,8 @@ static int fill(struct scenario_use *use, struct error *error)
         rc = take_seed(use, &use->texts[COUNTERPARTS], error);
     if (rc == 0)
         rc = fit(use, error);
+    if (rc == 0)
+        rc = suit(use, error);
     if (rc == 0)
         use->kind_count = schedule_kinds(&use->scenario.schedule, use->kinds);
     return rc;

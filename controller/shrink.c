@@ -98,14 +98,17 @@ static int lower(struct shrink *shrink, struct shape *shape, set_value *set, uin
     return rc < 0 ? rc : 0;
 }
 
+static bool has_nodes(uint32_t nodes, const struct target *target)
+{
+    return target->role != TARGET_NODES || (target->nodes & ~nodes_all(nodes)) == 0;
+}
+
 static bool fits(const struct shape *shape)
 {
     for (uint32_t i = 0; i < shape->schedule.count; i++) {
         const struct scheduled_fault *fault = &shape->schedule.faults[i];
-        if (fault->at_ns >= shape->duration_ns || shape->nodes < fault->fault->nodes_min ||
-            shape->nodes < target_nodes_min(fault->target.role) ||
-            (fault->target.role == TARGET_NODES &&
-             (fault->target.nodes & ~nodes_all(shape->nodes)) != 0))
+        if (fault->at_ns >= shape->duration_ns || shape->nodes < scheduled_nodes_min(fault) ||
+            !has_nodes(shape->nodes, &fault->target) || !has_nodes(shape->nodes, &fault->to))
             return false;
     }
     return true;

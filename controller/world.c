@@ -37,6 +37,7 @@ const struct view *world_view(const struct world *world)
 static void observe(struct world *world, const struct event *event)
 {
     view_event(&world->view, event);
+    messages_event(world, event);
     if (world->engine)
         (void)engine_event(world->engine, event);
     recorder_add(world->config.recorder, event);
@@ -103,6 +104,7 @@ static int start_child(struct world *world, struct child *child, struct error *e
         rc = child_start(child, words.argv, error);
     if (rc == 0) {
         clocks_started(world, child);
+        messages_started(world, child);
         world->restart_ns[slot_of(world, child)] = 0;
         record_spawn(world, child, before_ns);
     }
@@ -394,6 +396,7 @@ void world_close(struct world *world)
     disks_close(world);
     clocks_close(world);
     free(world->actions);
+    free(world->rules);
     text_release(&world->programs);
     free(world);
 }

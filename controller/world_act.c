@@ -76,7 +76,7 @@ void act_told(struct world *world, const struct action *action, struct slice sai
     bool ok = said.length >= sizeof done - 1 && memcmp(said.at, done, sizeof done - 1) == 0;
     size_t skip = ok ? said.length < sizeof done ? said.length : sizeof done : 0;
     text_add_bytes(&proof, said.at + skip, said.length - skip);
-    if (!ok || action->kind == DO_COMMAND)
+    if (!ok || action->kind == DO_COMMAND || action->kind == DO_MESSAGES)
         action_settle_ticket(world, action->ticket, ok, text_string(&proof));
     text_release(&proof);
 }

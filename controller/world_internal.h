@@ -8,6 +8,7 @@
 #include "controller/world.h"
 #include "nemesis/network/backend.h"
 #include "nodes/clock.h"
+#include "nodes/filter.h"
 
 #define WORLD_CHILDREN_MAX (NODES_MAX + CLIENTS_MAX + 2u)
 
@@ -21,7 +22,8 @@ enum action_kind {
     DO_DISK,
     DO_TERMINATE,
     DO_CRASH,
-    DO_HALT
+    DO_HALT,
+    DO_MESSAGES
 };
 
 /* Asked for by the nemesis, not yet seen to be done. */
@@ -35,6 +37,12 @@ struct action {
     struct clock_reading before; /* DO_CLOCK: the first reading; zeroed: none yet */
     bool asked;                  /* DO_DISK: it is asked */
     uint64_t touched;            /* for the answer */
+};
+
+/* What befalls messages to a node as long as the fault lasts. */
+struct standing_rule {
+    uint32_t node; /* as the nemesis calls it */
+    struct filter_rule rule;
 };
 
 struct world {
@@ -51,6 +59,8 @@ struct world {
     struct stalls stalls;
     struct action *actions;
     uint32_t action_count, action_capacity;
+    struct standing_rule *rules;
+    uint32_t rule_count, rule_capacity;
     node_set disarmed;                   /* told not to stop itself after all, maybe too late */
     struct bent_clock clocks[NODES_MAX]; /* by node id - 1 */
     const char *clock_environment[NODES_MAX][BENT_CLOCK_WORDS];
@@ -141,6 +151,15 @@ void disks_ended(struct world *world, const struct child *child);
 bool disks_explain(const struct world *world, const struct child *child);
 /* Why they cannot be troubled here, and what changes it; NULL: they can. */
 const char *disks_missing(const struct world *world);
+
+/* world_messages.c: rules for the messages that reach a process. */
+void messages_act(struct world *world, uint64_t ticket, uint32_t node, const struct act *act);
+/* A process has been started: tell it the rules that hold on its machine. */
+void messages_started(struct world *world, struct child *child);
+/* Why they cannot be met here; NULL: they can. */
+const char *messages_missing(const struct world *world);
+/* A rule that has met a message has one less to meet. */
+void messages_event(struct world *world, const struct event *event);
 
 /* True if the run's schedule has a fault that needs it. */
 bool world_asks_for(const struct world *world, enum facility facility);

@@ -157,6 +157,7 @@ void actions_stopped(struct world *world, struct child *child)
     action_settle(world, DO_PAUSE, party_of(world, child), true, text_string(&proof));
     action_settle(world, DO_CLOCK, party_of(world, child), true,
                   "set; stopped before it was read back");
+    action_settle(world, DO_MESSAGES, party_of(world, child), true, "told, has not answered yet");
     text_release(&proof);
 }
 
@@ -188,6 +189,7 @@ void actions_ended(struct world *world, struct child *child, const struct child_
         action_settle(world, DO_RESTART, party_of(world, child), false, text_string(&proof));
     action_settle(world, DO_CLOCK, party_of(world, child), true,
                   "set; ended before it was read back");
+    action_settle(world, DO_MESSAGES, party_of(world, child), true, "ended before it answered");
     text_release(&proof);
 }
 
@@ -217,6 +219,8 @@ static void on_act(void *context, uint64_t ticket, uint32_t node, const struct a
 {
     if (act->action == ACTION_CLOCK)
         clocks_bend(context, ticket, node, &act->clock);
+    else if (act->action == ACTION_MESSAGES)
+        messages_act(context, ticket, node, act);
     else if (act->action == ACTION_SESSION)
         drop_sessions(context, ticket, node, act->undo);
     else if (act->action == ACTION_DISK || act->action == ACTION_POWER ||
@@ -283,6 +287,7 @@ static void on_view(void *context, struct cluster_view *out)
     clocks_view(world, out);
     view_service(world, out);
     out->missing[FACILITY_DISK] = disks_missing(world);
+    out->missing[FACILITY_MESSAGES] = messages_missing(world);
     suited_view(world->config.run->algorithm, out);
 }
 

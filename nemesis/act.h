@@ -18,6 +18,7 @@ enum process_action {
     ACTION_WIPE,      /* SIGKILL, and its disk is empty; undone by a restart */
     ACTION_SESSION,   /* the coordination service forgets its sessions; cannot be undone */
     ACTION_COMMAND,   /* tell it something; nothing is left to undo */
+    ACTION_MESSAGES,  /* do something to election messages that reach it */
 };
 
 /* Of a node that makes its state durable: nothing is written yet; the new file is, but is not in
@@ -61,6 +62,28 @@ struct disk_trouble {
 const char *disk_trouble_format(const struct disk_trouble *trouble,
                                 char buffer[DISK_TROUBLE_TEXT_MAX]);
 
+/* ACTION_MESSAGES: which messages, and what becomes of them. What is said of its parts in
+ * nodes/filter.h holds here. */
+enum message_deed {
+    MESSAGE_DROP,
+    MESSAGE_HOLD,
+    MESSAGE_DUPLICATE,
+    MESSAGE_ECHO,
+    MESSAGE_REORDER,
+    MESSAGE_RELEASE,
+    MESSAGE_DEEDS,
+};
+
+struct message_trouble {
+    enum message_deed deed;
+    const char *kind; /* static; NULL: any */
+    uint64_t term;    /* 0: any */
+    uint64_t count;   /* at each receiver; 0: no bound */
+    uint64_t from;    /* set of ids; a world is asked about those that send to this receiver */
+    uint64_t fault;   /* the engine's to fill in: what the events of messages are joined by */
+    uint32_t service; /* id of the coordination service; 0: nodes talk to each other */
+};
+
 struct act {
     enum process_action action;
     bool undo;
@@ -80,6 +103,7 @@ struct act {
     uint32_t write;                /* ACTION_CRASH: which one from now on, from 1 */
     uint32_t resigner;             /* ACTION_CRASH: who is told to step down meanwhile; 0: nobody */
     uint32_t successor;            /* OPERATOR_TRANSFER: to whom; 0: whoever is best */
+    struct message_trouble message; /* ACTION_MESSAGES */
 };
 
 /* Whether the process is gone, or stands still, while the act lasts. */

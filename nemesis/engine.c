@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "nemesis/message.h"
 #include "nemesis/record.h"
 
 #define RETRY_NS (10 * NS_PER_MS) /* how often a fault without a target looks again */
@@ -183,10 +184,9 @@ static void install(struct engine *engine, struct active *active)
 static bool may_wait(const struct engine *engine, const struct active *active,
                      const struct cluster_view *view)
 {
-    return !engine->healing && active->scheduled->target.role != TARGET_NODES &&
+    return !engine->healing && !scheduled_is_named(active->scheduled) &&
            !fault_missing(active->scheduled->fault, view) &&
-           engine->nodes >= target_nodes_min(active->scheduled->target.role) &&
-           engine->nodes >= active->scheduled->fault->nodes_min;
+           engine->nodes >= scheduled_nodes_min(active->scheduled);
 }
 
 /* Others cut every link already that the fault would touch. */
@@ -210,9 +210,11 @@ static void try_start(struct engine *engine, struct active *active)
     view.actor = active->actor;
     random_init(&random, scheduled->seed, "start", 0);
     node_set chosen = target_resolve(&scheduled->target, &view, &random, &why);
-    bool starts =
-        chosen != 0 && fault_start(scheduled->fault, &view, chosen, &scheduled->parameters, &random,
-                                   &active->injection, &why);
+    if (chosen && scheduled->fault->between)
+        view.to = target_resolve_other(&scheduled->to, &view, chosen, &random, &why);
+    bool starts = chosen != 0 && (view.to != 0 || !scheduled->fault->between) &&
+                  fault_start(scheduled->fault, &view, chosen, &scheduled->parameters, &random,
+                              &active->injection, &why);
     bool masked = starts && is_masked(engine, &active->injection);
     if ((!starts || masked) && may_wait(engine, active, &view)) {
         injection_release(&active->injection);
@@ -306,6 +308,9 @@ static void stopped(struct engine *engine, struct active *active)
     if (injection->act.action == ACTION_DISK)
         active->touched =
             active->touched > active->baseline ? active->touched - active->baseline : 0;
+    else if (injection->act.action == ACTION_MESSAGES)
+        active_detail(active, "%s %" PRIu64 " messages",
+                      message_outcome(injection->act.message.deed), active->touched);
     else if (injection->act.action != ACTION_NONE)
         active->touched = nodes_count(active->landed);
     else if (!active->failed)
@@ -365,6 +370,7 @@ uint64_t engine_event(struct engine *engine, const struct event *event)
     uint64_t soonest_ns = UINT64_MAX;
     for (uint32_t i = 0; i < engine->active_count; i++) {
         struct active *active = engine->active[i];
+        count_message(active, event);
         if (hear(active, event) && active->due_ns < soonest_ns)
             soonest_ns = active->due_ns;
     }

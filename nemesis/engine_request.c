@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <inttypes.h>
 
+#include "nemesis/message.h"
+
 void active_detail(struct active *active, const char *format, ...)
 {
     va_list arguments;
@@ -77,6 +79,10 @@ static void ask_act(struct engine *engine, struct active *active, bool undo, uin
         act.clock = bend_of(engine, node);
     if (act.action == ACTION_DISK)
         act.disk = trouble_of(engine, node);
+    if (act.action == ACTION_MESSAGES) {
+        act.message.from = message_senders(&act.message, node);
+        act.message.fault = active->scheduled->id;
+    }
     engine->world.act(engine->world.context, ticket, node, &act);
 }
 
@@ -114,6 +120,7 @@ static const struct {
     [ACTION_WIPE] = {REQUEST_ACT, REQUEST_RESTART},
     [ACTION_SESSION] = {REQUEST_ACT, REQUEST_UNDO},
     [ACTION_COMMAND] = {REQUEST_ACT, REQUEST_NOTHING},
+    [ACTION_MESSAGES] = {REQUEST_ACT, REQUEST_UNDO},
 };
 
 static void ask(struct engine *engine, struct active *active, enum request_kind kind,
@@ -192,6 +199,15 @@ static void forget_pause(struct engine *engine, uint32_t node)
 static bool undoes(enum request_kind kind)
 {
     return kind == REQUEST_RESTART || kind == REQUEST_RESUME || kind == REQUEST_UNDO;
+}
+
+void count_message(struct active *active, const struct event *event)
+{
+    const struct act *act = &active->injection.act;
+    if (event->f == F_MESSAGE && act->action == ACTION_MESSAGES &&
+        event_number(event, FIELD_ID) == active->scheduled->id &&
+        slice_equals(event_text(event, FIELD_OUTCOME), message_outcome(act->message.deed)))
+        active->touched++;
 }
 
 /* What went unanswered may have happened, and a clock that is not as asked is bent all the same, a

@@ -92,6 +92,9 @@ void ask_counters(struct engine *engine, struct active *active, enum request_kin
 uint32_t put_links(struct engine *engine, struct active *active);
 uint32_t take_links(struct engine *engine, struct active *active);
 
+/* An event of a message that the fault touched is its proof. */
+void count_message(struct active *active, const struct event *event);
+
 struct answer {
     bool ok, late;
     uint64_t begin_ns, end_ns, touched;

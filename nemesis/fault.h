@@ -31,6 +31,8 @@ struct fault_scale {
     uint64_t election_timeout_ns; /* the longest; never 0 */
     uint64_t clock_drift_ppm;     /* what the algorithm declares to survive; 0: it relies on none */
     enum target_role on;          /* whom this one is meant for */
+    const char *const *message_kinds; /* that the algorithm sends, NULL-terminated; or NULL */
+    uint32_t turn;                    /* how many of its kind, or group, the schedule has already */
 };
 
 struct fault {
@@ -38,8 +40,10 @@ struct fault {
     const char *group;  /* what --faults may name besides the fault: kill, pause, partition, link */
     uint32_t nodes_min; /* smallest cluster it makes sense in */
     enum facility needs; /* of FACILITY_SERVICE: "all" leaves it out, few algorithms have one */
-    bool unsafe; /* no algorithm can keep its promises: "all" leaves it out, and its group where
-                    that has others */
+    /* No algorithm can keep its promises under it, or it is nothing by itself: "all" leaves it out,
+     * and its group where that has others. */
+    bool by_name;
+    bool between; /* of two sides, "from" and "to", instead of those it is "on" */
     /* Whom the planner means, drawn evenly (repeat one to favour it); the first is also meant when
      * a schedule does not say "on". */
     const struct target *targets;
@@ -101,6 +105,11 @@ bool fault_takes_any(const struct fault *fault);
     X(io_error) \
     X(disk_stall) \
     X(disk_wipe) \
+    X(message_drop) \
+    X(message_hold) \
+    X(message_duplicate) \
+    X(message_reorder) \
+    X(message_release) \
     X(service_kill) \
     X(service_pause) \
     X(service_session_drop) \

@@ -7,7 +7,7 @@
 /* What must come round: a single kind, or a whole group whose members take turns. */
 struct card {
     const struct fault *members[FAULTS_MAX];
-    uint32_t member_count, next;
+    uint32_t member_count, next, dealt;
     uint32_t turns[FAULTS_MAX]; /* shuffled anew every time all members had theirs */
     struct random random;
 };
@@ -81,10 +81,12 @@ static uint32_t take_turn(struct random *random, uint32_t *order, uint32_t *next
     return order[(*next)++];
 }
 
-static const struct fault *deal(struct deck *deck)
+/* `*ret_turn`: how often its card has come up before. */
+static const struct fault *deal(struct deck *deck, uint32_t *ret_turn)
 {
     uint32_t number = take_turn(&deck->random, deck->order, &deck->next, deck->count);
     struct card *card = &deck->cards[number];
+    *ret_turn = card->dealt++;
     return card->members[take_turn(&card->random, card->turns, &card->next, card->member_count)];
 }
 
@@ -133,7 +135,7 @@ static struct target draw_target(const struct fault *fault, uint32_t nodes, stru
 }
 
 static void draw_fault(const struct plan_request *request, const struct timing *timing,
-                       uint32_t number, struct scheduled_fault *scheduled)
+                       uint32_t number, uint32_t turn, struct scheduled_fault *scheduled)
 {
     const struct fault *fault = scheduled->fault;
     struct random random;
@@ -144,12 +146,18 @@ static void draw_fault(const struct plan_request *request, const struct timing *
     scheduled->duration_ns =
         readable(random_between(&random, timing->shortest_ns, least(timing->longest_ns, room)));
     scheduled->target = draw_target(fault, request->nodes, &random);
+    if (fault->between && random_chance(&random, PPM_ONE / 2)) { /* what reaches them */
+        scheduled->to = scheduled->target;
+        scheduled->target = (struct target){.role = TARGET_ANY};
+    }
     scheduled->seed = random_next(&random);
     const struct fault_scale scale = {
         .nodes = request->nodes,
         .election_timeout_ns = most(request->election_timeout_ns, 1),
         .clock_drift_ppm = request->clock_drift_ppm,
         .on = scheduled->target.role,
+        .message_kinds = request->message_kinds,
+        .turn = turn,
     };
     options_defaults(fault->parameters, &scheduled->parameters);
     if (fault->plan)
@@ -164,8 +172,9 @@ void plan_random(const struct plan_request *request, struct schedule *out)
     deck_init(&deck, request);
     struct timing timing = timing_of(request, deck.count);
     for (uint32_t i = 0; i < timing.count; i++) {
-        struct scheduled_fault scheduled = {.fault = deal(&deck)};
-        draw_fault(request, &timing, i, &scheduled);
+        uint32_t turn;
+        struct scheduled_fault scheduled = {.fault = deal(&deck, &turn)};
+        draw_fault(request, &timing, i, turn, &scheduled);
         schedule_add(out, &scheduled);
     }
 }

@@ -13,6 +13,7 @@ struct scheduled_fault {
     uint64_t duration_ns; /* UINT64_MAX: until the heal */
     const struct fault *fault;
     struct target target; /* resolved when it begins */
+    struct target to;     /* of a fault between two sides, whose `target` is "from" */
     struct option_values parameters;
     uint64_t seed; /* of the generator that start() gets */
 };
@@ -30,7 +31,8 @@ struct plan_request {
     uint64_t every_ns;            /* mean distance between beginnings */
     uint64_t length_ns;           /* of the faults phase; every fault ends before it does */
     uint64_t election_timeout_ns; /* the longest; durations and strengths are measured by it */
-    uint64_t clock_drift_ppm;     /* as in struct fault_scale */
+    uint64_t clock_drift_ppm;     /* as in struct fault_scale, as is: */
+    const char *const *message_kinds;
 };
 
 /* Never more than so many, however short `every_ns` is. */
@@ -48,12 +50,19 @@ void plan_random(const struct plan_request *request, struct schedule *out);
 
 /* One line: "at=1.2s fault=loss on=leader for=500ms loss=20% ... seed=7", exact both ways, or
  * "after=lead:2+50ms fault=kill on=actor" (nemesis/trigger.h), where "at" says from when on events
- * count and defaults to 0. Words may come in any order; "on" defaults to the fault's own first
- * target, "for" to until the heal, parameters to their defaults, "seed" to 0. The id is the place
- * in the schedule. */
+ * count and defaults to 0. A fault between two sides has "from" and "to" instead of "on", both any
+ * unless given. Words may come in any order; "on" defaults to the fault's own first target, "for"
+ * to until the heal, parameters to their defaults, "seed" to 0. The id is the place in the
+ * schedule. */
 void scheduled_fault_format(const struct scheduled_fault *scheduled, struct text *out);
 int scheduled_fault_parse(const char *line, uint32_t nodes, struct scheduled_fault *out,
                           struct error *error);
+
+/* Whether it is meant for nodes by their names, and not for whoever has a role. */
+bool scheduled_is_named(const struct scheduled_fault *scheduled);
+
+/* The smallest cluster in which it makes sense and somebody can have the role it is meant for. */
+uint32_t scheduled_nodes_min(const struct scheduled_fault *scheduled);
 
 /* The lines of a history's header, in any order; the error names the one that cannot be read. */
 int schedule_read(char *const *lines, uint32_t count, uint32_t nodes, struct schedule *out,

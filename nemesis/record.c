@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "nemesis/message.h"
 
 static struct event nemesis_event(const struct fault_record *record, enum event_f f,
                                   uint64_t time_ns)
@@ -21,19 +22,63 @@ static struct event nemesis_event(const struct fault_record *record, enum event_
     return event;
 }
 
+static void add_link(const struct fault_record *record, uint32_t from_id, uint32_t to_id,
+                     struct text *out)
+{
+    char from[PROCESS_NAME_MAX], to[PROCESS_NAME_MAX];
+    text_add(out, "%s%s>%s", out->length ? "," : "", party_name(from_id, record->nodes, from),
+             party_name(to_id, record->nodes, to));
+}
+
+static void add_message_links(const struct fault_record *record, struct text *out)
+{
+    for (node_set left = record->landed; left; left &= left - 1) {
+        uint32_t receiver = nodes_first(left);
+        node_set senders = message_senders(&record->injection->act.message, receiver);
+        for (; senders; senders &= senders - 1)
+            add_link(record, nodes_first(senders), receiver, out);
+    }
+}
+
 /* Processes by name, links as "n1>n2". */
 static void add_targets(const struct fault_record *record, struct text *out)
 {
     const struct injection *injection = record->injection;
+    if (injection->act.action == ACTION_MESSAGES) {
+        add_message_links(record, out);
+        return;
+    }
     if (injection->act.action != ACTION_NONE) {
         parties_format(record->landed, record->nodes, ',', out);
         return;
     }
-    char from[PROCESS_NAME_MAX], to[PROCESS_NAME_MAX];
     for (uint32_t i = 0; i < injection->link_count; i++)
-        text_add(out, "%s%s>%s", i ? "," : "",
-                 party_name(injection->links[i].from + 1, record->nodes, from),
-                 party_name(injection->links[i].to + 1, record->nodes, to));
+        add_link(record, injection->links[i].from + 1, injection->links[i].to + 1, out);
+}
+
+/* Nodes as they were found, or who was meant if that says as much. */
+static void add_side(const char *word, node_set found, const struct target *meant, uint32_t nodes,
+                     struct text *out)
+{
+    const struct target resolved = {.role = TARGET_NODES, .nodes = found & nodes_all(nodes)};
+    text_add(out, "%s=", word);
+    target_format(resolved.nodes && meant->role != TARGET_ANY ? &resolved : meant, out);
+}
+
+static void add_sides(const struct fault_record *record, struct text *out)
+{
+    const struct injection *injection = record->injection;
+    node_set nodes = injection->targets & nodes_all(record->nodes);
+    const struct target resolved = {.role = TARGET_NODES, .nodes = nodes};
+    const struct scheduled_fault *scheduled = record->scheduled;
+    if (scheduled->fault->between) {
+        add_side("from", injection->act.message.from, &scheduled->target, record->nodes, out);
+        text_add(out, ",");
+        add_side("to", injection->targets, &scheduled->to, record->nodes, out);
+        return;
+    }
+    text_add(out, "on=");
+    target_format(nodes ? &resolved : &scheduled->target, out);
 }
 
 /* Whom it was about, what it did to links in the grammar of impairments, and what parameters say
@@ -42,10 +87,7 @@ static void add_parameters(const struct fault_record *record, struct text *out)
 {
     const struct option *table = record->scheduled->fault->parameters;
     const struct injection *injection = record->injection;
-    node_set nodes = injection->targets & nodes_all(record->nodes);
-    const struct target resolved = {.role = TARGET_NODES, .nodes = nodes};
-    text_add(out, "on=");
-    target_format(nodes ? &resolved : &record->scheduled->target, out);
+    add_sides(record, out);
     if (injection->link_count) {
         text_add(out, ",");
         impairment_format(&injection->links[0].impairment, out);

@@ -31,11 +31,11 @@ static bool holds(const struct fault *const *kinds, uint32_t count, const struct
     return false;
 }
 
-/* By its group's name the safe ones are meant, or all where none is safe. */
+/* By its group's name those are meant that need not be named, or all where each must be. */
 static bool group_means(const struct fault *fault)
 {
-    for (int i = 0; faults[i] && fault->unsafe; i++)
-        if (strcmp(faults[i]->group, fault->group) == 0 && !faults[i]->unsafe)
+    for (int i = 0; faults[i] && fault->by_name; i++)
+        if (strcmp(faults[i]->group, fault->group) == 0 && !faults[i]->by_name)
             return false;
     return true;
 }
@@ -90,8 +90,8 @@ static bool mark(struct slice word, bool wanted[FAULTS_MAX])
 {
     bool found = slice_equals(word, "none");
     for (int i = 0; faults[i]; i++) {
-        bool all =
-            slice_equals(word, "all") && !faults[i]->unsafe && faults[i]->needs != FACILITY_SERVICE;
+        bool all = slice_equals(word, "all") && !faults[i]->by_name &&
+                   faults[i]->needs != FACILITY_SERVICE;
         bool group = slice_equals(word, faults[i]->group) && group_means(faults[i]);
         bool meant = all || group || slice_equals(word, faults[i]->name);
         wanted[i] = wanted[i] || meant;

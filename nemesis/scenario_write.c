@@ -26,7 +26,10 @@ int resolved_read(const struct history_header *header, struct resolved *out, str
 static void pin(struct scheduled_fault *scheduled, const struct target *actor, uint64_t begin_ns)
 {
     uint64_t late_ns = begin_ns > scheduled->at_ns ? begin_ns - scheduled->at_ns : 0;
-    scheduled->target = *actor;
+    if (scheduled->target.role == TARGET_ACTOR)
+        scheduled->target = *actor;
+    if (scheduled->to.role == TARGET_ACTOR)
+        scheduled->to = *actor;
     scheduled->at_ns += late_ns;
     if (scheduled->duration_ns == UINT64_MAX)
         return;
@@ -47,7 +50,7 @@ static void begin_at(const struct resolved *resolved, const struct event *event,
         return;
     scheduled->at_ns = at_ns;
     scheduled->after = (struct trigger){0};
-    if (scheduled->target.role == TARGET_ACTOR)
+    if (scheduled->target.role == TARGET_ACTOR || scheduled->to.role == TARGET_ACTOR)
         pin(scheduled, &actor, event_number(event, FIELD_BEGIN) - resolved->origin_ns);
 }
 

@@ -41,6 +41,12 @@ void schedule_release(struct schedule *schedule)
     *schedule = (struct schedule){0};
 }
 
+/* How a line says whom the fault is meant for. */
+static const char *target_word(const struct fault *fault)
+{
+    return fault->between ? "from" : "on";
+}
+
 void scheduled_fault_format(const struct scheduled_fault *scheduled, struct text *out)
 {
     char buffer[UNIT_TEXT_MAX];
@@ -51,8 +57,12 @@ void scheduled_fault_format(const struct scheduled_fault *scheduled, struct text
         trigger_format(&scheduled->after, out);
         text_add(out, " ");
     }
-    text_add(out, "fault=%s on=", scheduled->fault->name);
+    text_add(out, "fault=%s %s=", scheduled->fault->name, target_word(scheduled->fault));
     target_format(&scheduled->target, out);
+    if (scheduled->fault->between) {
+        text_add(out, " to=");
+        target_format(&scheduled->to, out);
+    }
     if (scheduled->duration_ns != UINT64_MAX)
         text_add(out, " for=%s", format_duration(scheduled->duration_ns, buffer));
     for (uint32_t i = 0; i < options_count(table); i++) {
@@ -63,6 +73,21 @@ void scheduled_fault_format(const struct scheduled_fault *scheduled, struct text
         text_add(out, " seed=%" PRIu64, scheduled->seed);
 }
 
+bool scheduled_is_named(const struct scheduled_fault *scheduled)
+{
+    return scheduled->target.role == TARGET_NODES &&
+           (!scheduled->fault->between || scheduled->to.role == TARGET_NODES);
+}
+
+uint32_t scheduled_nodes_min(const struct scheduled_fault *scheduled)
+{
+    uint32_t min = scheduled->fault->nodes_min;
+    uint32_t on = target_nodes_min(scheduled->target.role);
+    uint32_t to = target_nodes_min(scheduled->to.role);
+    min = on > min ? on : min;
+    return to > min ? to : min;
+}
+
 /* ---- parsing ---- */
 
 struct word {
@@ -70,7 +95,7 @@ struct word {
     const char *value; /* copy, terminated */
 };
 
-#define WORDS_MAX (OPTIONS_MAX + 6)
+#define WORDS_MAX (OPTIONS_MAX + 7)
 
 struct words {
     struct word word[WORDS_MAX];
@@ -148,17 +173,17 @@ static int parse_time(const char *name, const char *value, uint64_t low, uint64_
     return rc;
 }
 
-static int parse_on(const char *value, uint32_t nodes, struct scheduled_fault *out,
-                    struct error *error)
+static int parse_on(const char *value, uint32_t nodes, const struct fault *fault,
+                    struct target *out, struct error *error)
 {
     struct target target;
     int rc = target_parse(slice_of(value), nodes, &target, error);
     if (rc < 0)
         return rc;
-    if (target.role == TARGET_ANY && !fault_takes_any(out->fault))
+    if (target.role == TARGET_ANY && !fault_takes_any(fault))
         return error_usage(error, "'%s' does not choose by itself: on=random, on=leader, ...",
-                           out->fault->name);
-    out->target = target;
+                           fault->name);
+    *out = target;
     return 0;
 }
 
@@ -180,9 +205,9 @@ static int parse_parameter(const struct word *word, struct scheduled_fault *out,
         for (uint32_t i = 0; i < options_count(table); i++)
             text_add(&allowed, ", %s", table[i].name);
         int rc =
-            error_usage(error, "unknown word '%.*s' (accepted: at, after, fault, on, for, seed%s)",
+            error_usage(error, "unknown word '%.*s' (accepted: at, after, fault, %s, for, seed%s)",
                         (int)(word->name.length < 60 ? word->name.length : 60), word->name.at,
-                        text_string(&allowed));
+                        out->fault->between ? "from, to" : "on", text_string(&allowed));
         text_release(&allowed);
         return rc;
     }
@@ -207,8 +232,10 @@ static int parse_word(const struct word *word, uint32_t nodes, struct scheduled_
         return parse_after(word->value, nodes, out, error);
     if (slice_equals(word->name, "for"))
         return parse_time("for", word->value, 1, &out->duration_ns, error);
-    if (slice_equals(word->name, "on"))
-        return parse_on(word->value, nodes, out, error);
+    if (slice_equals(word->name, target_word(out->fault)))
+        return parse_on(word->value, nodes, out->fault, &out->target, error);
+    if (out->fault->between && slice_equals(word->name, "to"))
+        return parse_on(word->value, nodes, out->fault, &out->to, error);
     if (slice_equals(word->name, "seed"))
         return parse_count(word->value, &out->seed, error);
     return parse_parameter(word, out, error);
@@ -232,7 +259,8 @@ static int parse_words(const struct words *words, uint32_t nodes, struct schedul
             return rc;
         }
     }
-    if (parsed.target.role == TARGET_ACTOR && !parsed.after.nth)
+    bool actor = parsed.target.role == TARGET_ACTOR || parsed.to.role == TARGET_ACTOR;
+    if (actor && !parsed.after.nth)
         return error_usage(error, "%s: on=actor needs after=EVENT", parsed.fault->name);
     *out = parsed;
     return 0;

@@ -209,3 +209,14 @@ node_set target_resolve(const struct target *target, const struct cluster_view *
     }
     return set;
 }
+
+node_set target_resolve_other(const struct target *target, const struct cluster_view *view,
+                              node_set senders, struct random *random, const char **ret_why)
+{
+    struct cluster_view others = *view;
+    bool chooses = target->role == TARGET_FOLLOWER || target->role == TARGET_RANDOM ||
+                   target->role == TARGET_MINORITY || target->role == TARGET_MAJORITY;
+    if (chooses && view->running & ~senders)
+        others.running &= ~senders;
+    return target_resolve(target, &others, random, ret_why);
+}

@@ -59,6 +59,7 @@ enum facility {
     FACILITY_STATE,   /* that the algorithm makes durable */
     FACILITY_SERVICE, /* a coordination service; cluster_view.service says whether there is one */
     FACILITY_TRANSFER,
+    FACILITY_MESSAGES, /* election messages pass through hands of ours */
     FACILITIES,
 };
 
@@ -75,6 +76,7 @@ struct cluster_view {
     bool service_running, service_paused;
     bool stands_alone;               /* who is told to stand has something to write by that */
     uint32_t actor;                  /* whose event the fault waited for; 0: it waited for none */
+    node_set to;                     /* of a fault between two sides: the one that receives */
     const char *missing[FACILITIES]; /* why the world has none, static; NULL: it has */
     node_set lacking[FACILITIES];    /* nodes that do without one that others have */
 };
@@ -117,5 +119,10 @@ int target_parse(struct slice text, uint32_t nodes, struct target *out, struct e
 /* The nodes meant, never empty, or 0 with a static `*ret_why`: no leader is known, ... */
 node_set target_resolve(const struct target *target, const struct cluster_view *view,
                         struct random *random, const char **ret_why);
+
+/* The same for the side that receives: who is chosen out of many is somebody else than the senders,
+ * if there is somebody else. */
+node_set target_resolve_other(const struct target *target, const struct cluster_view *view,
+                              node_set senders, struct random *random, const char **ret_why);
 
 #endif

@@ -8,7 +8,7 @@
 
 static const enum event_f kinds[] = {
     F_LEAD,    F_STEP_DOWN,     F_FOLLOW, F_CAMPAIGN, F_VOTE,  F_SUSPECT, F_RENEW,
-    F_PERSIST, F_GUARDED_WRITE, F_ACCEPT, F_REJECT,   F_SPAWN, F_EXIT,
+    F_PERSIST, F_GUARDED_WRITE, F_ACCEPT, F_REJECT,   F_SPAWN, F_EXIT,    F_MESSAGE,
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 

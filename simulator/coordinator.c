@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulator/world.h"
+#include "simulator/messages.h"
 
 static uint64_t own_now(const struct sim_world *world)
 {
@@ -151,6 +151,7 @@ bool sim_coordinator_kill(struct sim_world *world)
     disarm(coordinator);
     while (coordinator->parked_count)
         packets_drop(&world->packets, coordinator->parked[--coordinator->parked_count]);
+    sim_messages_lose(world, world->config->elector.nodes);
     record_life(world, F_EXIT);
     return true;
 }
@@ -170,8 +171,9 @@ bool sim_coordinator_resume(struct sim_world *world)
     if (coordinator->life != LIFE_PAUSED)
         return false;
     coordinator->life = LIFE_UP;
+    sim_messages_go_on(world, world->config->elector.nodes);
     for (uint32_t i = 0; i < coordinator->parked_count; i++)
-        take(world, coordinator->parked[i]);
+        sim_world_deliver(world, world->config->elector.nodes, coordinator->parked[i]);
     coordinator->parked_count = 0;
     disarm(coordinator);
     arm(world);

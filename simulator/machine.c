@@ -1,4 +1,5 @@
 #include "simulator/machine_internal.h"
+#include "simulator/messages.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -132,7 +133,8 @@ static void park(struct machine *machine, uint32_t slot)
         machine->parked =
             must_grow(machine->parked, machine->parked_capacity, sizeof *machine->parked);
     }
-    machine->parked[machine->parked_count++] = slot;
+    machine->parked[machine->parked_count++] =
+        machine->life == LIFE_PAUSED ? slot | PARKED_UNREAD : slot;
 }
 
 static bool takes_input(const struct machine *machine)
@@ -142,8 +144,13 @@ static bool takes_input(const struct machine *machine)
 
 static void take_parked(struct sim_world *world, struct machine *machine)
 {
-    while (takes_input(machine) && machine->parked_first < machine->parked_count)
-        take(world, machine, machine->parked[machine->parked_first++]);
+    while (takes_input(machine) && machine->parked_first < machine->parked_count) {
+        uint32_t slot = machine->parked[machine->parked_first++];
+        if (slot & PARKED_UNREAD)
+            sim_world_deliver(world, machine->id - 1, slot & ~PARKED_UNREAD);
+        else
+            take(world, machine, slot);
+    }
     if (machine->parked_first == machine->parked_count)
         machine->parked_first = machine->parked_count = 0;
 }
@@ -333,6 +340,7 @@ bool machine_resume(struct sim_world *world, struct machine *machine)
         machine->synced_asleep = false;
         machine_sync_done(world, machine);
     }
+    sim_messages_go_on(world, machine->id - 1);
     go_on(world, machine, random_chance(&world->chance, PPM_ONE / 2));
     return true;
 }

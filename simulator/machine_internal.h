@@ -10,6 +10,10 @@ static inline uint64_t machine_now(const struct sim_world *world, const struct m
     return sim_clock_own(&machine->clock, world->now_ns);
 }
 
+/* Of a parked slot: it came while the process stood still. Message faults meet it when it is read.
+ */
+#define PARKED_UNREAD (UINT32_C(1) << 31)
+
 /* The timer in the queue is void. */
 static inline void machine_disarm(struct machine *machine)
 {

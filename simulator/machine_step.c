@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "simulator/machine_internal.h"
+#include "simulator/messages.h"
 
 /* --- an end --- */
 
@@ -22,7 +23,7 @@ static void give_back(struct sim_world *world, struct machine *machine)
 static void drop_parked(struct sim_world *world, struct machine *machine)
 {
     for (uint32_t i = machine->parked_first; i < machine->parked_count; i++)
-        packets_drop(&world->packets, machine->parked[i]);
+        packets_drop(&world->packets, machine->parked[i] & ~PARKED_UNREAD);
     machine->parked_first = machine->parked_count = 0;
 }
 
@@ -67,6 +68,7 @@ void machine_come_down(struct sim_world *world, struct machine *machine)
     sim_world_reached(world, &machine->halt.ticket, world->now_ns, false);
     machine_disarm(machine);
     drop_parked(world, machine);
+    sim_messages_lose(world, machine->id - 1);
 }
 
 void machine_ended(struct sim_world *world, struct machine *machine, enum end_cause cause)

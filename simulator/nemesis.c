@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/units.h"
+#include "simulator/messages.h"
 #include "simulator/suited.h"
 
 static void view_service(const struct sim_world *world, struct cluster_view *out)
@@ -213,6 +214,7 @@ static void do_act(void *context, uint64_t ticket, uint32_t node, const struct a
     case ACTION_CRASH: crash(world, ticket, machine_of(world, node), act); break;
     case ACTION_HALT: halt(world, ticket, machine_of(world, node), act->halt); break;
     case ACTION_TERMINATE: do_kill(world, ticket, node); break;
+    case ACTION_MESSAGES: sim_messages_act(world, ticket, node, act); break;
     case ACTION_SESSION: drop_session(world, ticket, node, act->undo); break;
     case ACTION_NONE:
     case ACTION_KILL:

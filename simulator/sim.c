@@ -183,6 +183,7 @@ static void draw_schedule(const struct sim_config *config, struct schedule *out)
         .length_ns = config->duration_ns,
         .election_timeout_ns = config->elector.knobs.election_timeout_max,
         .clock_drift_ppm = drift_left(config),
+        .message_kinds = config->algorithm->kinds,
     };
     if (config->kind_count)
         plan_random(&request, out);

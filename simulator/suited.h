@@ -2,8 +2,8 @@
 #ifndef COUP_SIMULATOR_SUITED_H
 #define COUP_SIMULATOR_SUITED_H
 
-#include "nemesis/fault.h"
-#include "nodes/elector.h"
+#include "nemesis/plan.h"
+#include "nodes/filter.h"
 
 /* Leave out of `kinds` what the algorithm has nothing for, unless nothing else was asked for; then
  * it is recorded as skipped. Returns how many are left. */
@@ -12,5 +12,13 @@ uint32_t suited_faults(const struct algorithm *algorithm, const struct fault *ki
 
 /* What faults may need and the algorithm lacks, and what they have to do for it. */
 void suited_view(const struct algorithm *algorithm, struct cluster_view *out);
+
+/* The fault's rule as the algorithm knows its messages; false: it sends none of that kind. */
+bool suited_rule(const struct algorithm *algorithm, const struct message_trouble *trouble,
+                 struct filter_rule *out);
+
+/* Usage error: a fault of the schedule is about messages that the algorithm does not send. */
+int suited_schedule(const struct algorithm *algorithm, const struct schedule *schedule,
+                    struct error *error);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "simulator/messages.h"
 
 /* As often as a real node reports its messages. */
 #define COUNTS_EVERY_NS NS_PER_S
@@ -105,6 +106,7 @@ void sim_world_release(struct sim_world *world)
     if (world->engine)
         engine_free(world->engine);
     sim_coordinator_release(&world->coordinator);
+    sim_messages_release(world);
     outbox_release(&world->outbox);
     packets_release(&world->packets);
     sim_network_release(&world->network);
@@ -200,7 +202,14 @@ uint32_t sim_world_leader(const struct sim_world *world)
     return newest ? newest->id : 0;
 }
 
-static void deliver(struct sim_world *world, uint32_t endpoint, uint32_t slot)
+enum life sim_world_life(const struct sim_world *world, uint32_t endpoint)
+{
+    if (endpoint < world->config->elector.nodes)
+        return (enum life)world->machines[endpoint].life;
+    return endpoint < endpoint_resource(world) ? (enum life)world->coordinator.life : LIFE_UP;
+}
+
+void sim_world_arrive(struct sim_world *world, uint32_t endpoint, uint32_t slot)
 {
     if (endpoint < world->config->elector.nodes)
         machine_deliver(world, &world->machines[endpoint], slot);
@@ -210,6 +219,12 @@ static void deliver(struct sim_world *world, uint32_t endpoint, uint32_t slot)
         sim_world_resource_deliver(world, slot);
     else
         sim_world_client_deliver(world, endpoint - endpoint_resource(world) - 1, slot);
+}
+
+void sim_world_deliver(struct sim_world *world, uint32_t endpoint, uint32_t slot)
+{
+    if (!world->filters || !sim_messages_meet(world, endpoint, slot))
+        sim_world_arrive(world, endpoint, slot);
 }
 
 static void count_messages(struct sim_world *world)
@@ -232,7 +247,7 @@ static void carry_out(struct sim_world *world, const struct queued *entry)
 {
     uint32_t endpoint = entry->target & 0xffffffu;
     switch ((enum happening)(entry->target >> 24)) {
-    case HAPPENING_PACKET: deliver(world, endpoint, entry->cargo); break;
+    case HAPPENING_PACKET: sim_world_deliver(world, endpoint, entry->cargo); break;
     case HAPPENING_WAKE: machine_wake(world, &world->machines[endpoint], entry->cargo); break;
     case HAPPENING_SYNCED: machine_synced(world, &world->machines[endpoint], entry->cargo); break;
     case HAPPENING_START: start(world, endpoint, entry->cargo); break;

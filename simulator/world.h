@@ -5,6 +5,7 @@
 
 #include "nemesis/engine.h"
 #include "nodes/client_core.h"
+#include "nodes/filter.h"
 #include "nodes/outbox.h"
 #include "nodes/resource_core.h"
 #include "simulator/coordinator.h"
@@ -39,6 +40,13 @@ struct spare_outputs {
     uint32_t count, capacity;
 };
 
+/* What a process that stands still was told of messages, and reads when it goes on. */
+struct told_rule {
+    uint32_t endpoint;
+    bool undo;
+    struct filter_rule rule;
+};
+
 struct sim_world {
     const struct sim_config *config;
     uint64_t now_ns;
@@ -55,8 +63,11 @@ struct sim_world {
     struct sim_client *clients;
     struct resource *resource;
     struct sim_recorder recorder;
-    struct random chance;  /* what no keyed draw decides: power loss, order after a pause */
-    struct engine *engine; /* NULL: a cluster too large for faults */
+    struct told_rule *told;
+    uint32_t told_count, told_capacity;
+    struct filter *filters; /* by endpoint, of nodes and coordinator; NULL: no message fault yet */
+    struct random chance;   /* what no keyed draw decides: power loss, order after a pause */
+    struct engine *engine;  /* NULL: a cluster too large for faults */
     uint64_t nemesis_armed_ns;
     uint32_t nemesis_generation;
     bool has_service; /* the algorithm asks a coordination service */
@@ -97,6 +108,13 @@ static inline void sim_world_push(struct sim_world *world, uint64_t time_ns,
 
 /* Put one more copy of the packet on the way. */
 void sim_world_ship(struct sim_world *world, uint32_t slot, uint32_t from, uint32_t to);
+
+/* A packet reaches this machine now, and message faults may meet it; or it has passed them. Takes
+ * over one reference to it. */
+void sim_world_deliver(struct sim_world *world, uint32_t endpoint, uint32_t slot);
+void sim_world_arrive(struct sim_world *world, uint32_t endpoint, uint32_t slot);
+
+enum life sim_world_life(const struct sim_world *world, uint32_t endpoint);
 
 /* A fault begins or ends on a link. */
 void sim_world_change_link(struct sim_world *world, const struct link_change *change);

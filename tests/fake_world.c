@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nemesis/message.h"
 #include "tests/test.h"
 
 static void answer_touched(struct fake *fake, uint64_t ticket, int kind, uint64_t touched)
@@ -93,6 +94,20 @@ static void do_resume(void *context, uint64_t ticket, uint32_t node)
     answer(fake, ticket, UNDOING);
 }
 
+/* Senders by their bits, "n2 messages of 0x11, fault 3". While the fault lasts one message comes.
+ */
+static void meet_messages(struct fake *fake, uint64_t ticket, uint32_t node, const struct act *act)
+{
+    struct event event = {.process = node, .f = F_MESSAGE};
+    text_add(&fake->asked, "n%u messages of 0x%" PRIx64 ", %s fault %" PRIu64 "; ", node,
+             act->message.from, act->undo ? "not" : "by", act->message.fault);
+    event_set(&event, FIELD_ID, act->message.fault);
+    event_set_text(&event, FIELD_OUTCOME, slice_of(message_outcome(act->message.deed)));
+    if (!act->undo)
+        (void)engine_event(fake->engine, &event);
+    answer(fake, ticket, act->undo ? UNDOING : DOING);
+}
+
 static void do_act(void *context, uint64_t ticket, uint32_t node, const struct act *act)
 {
     struct fake *fake = context;
@@ -120,6 +135,10 @@ static void do_act(void *context, uint64_t ticket, uint32_t node, const struct a
         assert_false(act->undo);
         text_add(&fake->asked, "n%u command %d %u; ", node, (int)act->command, act->successor);
         answer(fake, ticket, DOING);
+        return;
+    }
+    if (act->action == ACTION_MESSAGES) {
+        meet_messages(fake, ticket, node, act);
         return;
     }
     assert_int_equal(act->action, ACTION_DISK);

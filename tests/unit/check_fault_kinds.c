@@ -25,6 +25,7 @@ static void test_effects(void **unused)
     for (uint32_t i = 0; faults[i]; i++) {
         struct cluster_view view = {
             .nodes = 5, .leader = 1, .running = 31, .service = 6, .service_running = true};
+        view.to = nodes_all(5);
         struct option_values parameters = {0};
         struct random random;
         struct injection injection = {0};

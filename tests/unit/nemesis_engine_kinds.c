@@ -1,5 +1,6 @@
 /* What is special about single kinds of fault in the engine: processes that die otherwise than by a
  * kill, clocks, disks, operators, the coordination service. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,6 +231,96 @@ static void test_the_service_is_one_more_process(void **state)
     fake_free(fake);
 }
 
+/* ---- messages ---- */
+
+static void test_each_receiver_is_asked_about_its_senders(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(
+        LINES("at=0 fault=message-drop from=leader to=n2+n3 kind=vote-reply count=1 for=100ms",
+              "at=200ms fault=message-hold to=n2 for=100ms"));
+    fake_run_to(fake, 150);
+    fake_assert_asked(fake, "n2 messages of 0x1, by fault 1; n3 messages of 0x1, by fault 1; "
+                            "n2 messages of 0x1, not fault 1; n3 messages of 0x1, not fault 1; ");
+    fake_assert_events(
+        fake, "0ms fault 1 message-drop [installed] [n1>n2,n1>n3] "
+              "[from=n1,to=n2+n3,kind=vote-reply,term=0,count=1] proof[n2 seen; n3 seen]\n"
+              "100ms heal 1 message-drop [healed] proof[n2 seen; n3 seen; dropped 2 messages] "
+              "value=2\n");
+    fake_run_to(fake, 400);
+    fake_assert_asked(fake, "n2 messages of 0x1d, by fault 2; n2 messages of 0x1d, not fault 2; ");
+    assert_non_null(
+        strstr(text_string(&fake->events), "[n1>n2,n3>n2,n4>n2,n5>n2] [from=any,to=n2,"));
+    fake_assert_nothing_left(fake);
+    fake_free(fake);
+}
+
+/* Among nodes that ask a service every message goes to it or comes from it. */
+static void test_messages_of_a_service(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(LINES("at=0 fault=message-drop from=n2 for=10ms",
+                                       "at=20ms fault=message-drop to=n2 for=10ms",
+                                       "at=40ms fault=message-drop from=n2 to=n3 for=10ms"));
+    fake_add_service(fake);
+    fake_run_to(fake, 100);
+    fake_assert_asked(fake, "n6 messages of 0x2, by fault 1; n6 messages of 0x2, not fault 1; "
+                            "n2 messages of 0x20, by fault 2; n2 messages of 0x20, not fault 2; ");
+    assert_non_null(strstr(text_string(&fake->events), "[n2>coordinator] [from=n2,to=any,"));
+    assert_non_null(strstr(text_string(&fake->events), "[coordinator>n2] [from=any,to=n2,"));
+    assert_non_null(strstr(text_string(&fake->events),
+                           "3 message-drop [skipped] [from=n2,to=n3,kind=any,term=0,count=0] "
+                           "[nobody of the one side sends to anybody of the other]"));
+    fake_free(fake);
+}
+
+/* Events of other faults, and those that only tell what became of a message later, prove nothing.
+ */
+static void test_only_its_own_messages_count(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(LINES("at=0 fault=message-hold from=n1 to=n2 for=100ms"));
+    struct event event = {.process = 2, .f = F_MESSAGE};
+    fake_run_to(fake, 10);
+    event_set(&event, FIELD_ID, 1);
+    event_set_text(&event, FIELD_OUTCOME, slice_of("released"));
+    (void)engine_event(fake->engine, &event);
+    event_set(&event, FIELD_ID, 2);
+    event_set_text(&event, FIELD_OUTCOME, slice_of("held"));
+    (void)engine_event(fake->engine, &event);
+    event_set(&event, FIELD_ID, 1);
+    (void)engine_event(fake->engine, &event);
+    fake_run_to(fake, 200);
+    assert_non_null(strstr(text_string(&fake->events), "held 2 messages] value=2"));
+    fake_assert_nothing_left(fake);
+    fake_free(fake);
+}
+
+/* Who is drawn to receive is not who sends; a role that nobody has is waited for on either side. */
+static void test_sides_are_found(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        char line[96];
+        (void)snprintf(line, sizeof line,
+                       "at=0 fault=message-drop from=n1+n2+n3+n4 to=random for=10ms seed=%u",
+                       (unsigned)seed);
+        struct fake *fake = fake_new(LINES(line));
+        fake_run_to(fake, 50);
+        assert_non_null(strstr(text_string(&fake->events), "[n1>n5,n2>n5,n3>n5,n4>n5]"));
+        fake_free(fake);
+    }
+    struct fake *fake = fake_new(LINES("at=0 fault=message-drop from=n2 to=leader for=400ms"));
+    fake->leader = 0;
+    fake_run_to(fake, 100);
+    fake_assert_asked(fake, "");
+    fake->leader = 4;
+    fake_run_to(fake, 500);
+    assert_non_null(strstr(text_string(&fake->events), "[n2>n4] [from=n2,to=n4,"));
+    fake_assert_nothing_left(fake);
+    fake_free(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +337,10 @@ int main(void)
         cmocka_unit_test(test_power_comes_back),
         cmocka_unit_test(test_an_operators_word_is_said_once),
         cmocka_unit_test(test_the_service_is_one_more_process),
+        cmocka_unit_test(test_each_receiver_is_asked_about_its_senders),
+        cmocka_unit_test(test_messages_of_a_service),
+        cmocka_unit_test(test_only_its_own_messages_count),
+        cmocka_unit_test(test_sides_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -416,7 +416,7 @@ static void test_clocks_that_cannot_be_bent(void **state)
 static void test_drawn_drift_keeps_to_what_is_declared(void **state)
 {
     (void)state;
-    const struct fault_scale scale = {5, 300 * NS_PER_MS, 50000, TARGET_RANDOM};
+    const struct fault_scale scale = {5, 300 * NS_PER_MS, 50000, TARGET_RANDOM, NULL, 1};
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct option_values parameters = {0};
         struct random random;

@@ -31,8 +31,8 @@ static void test_drawn_parameters_are_within_bounds(void **state)
     static const uint64_t timeouts[] = {NS_PER_MS, 300 * NS_PER_MS, 120 * NS_PER_S};
     for (int i = 0; faults[i]; i++)
         for (uint64_t seed = 0; faults[i]->plan && seed < 3 * SEEDS; seed++) {
-            const struct fault_scale scale = {5, timeouts[seed % 3], seed % 2 ? 0 : 50000,
-                                              TARGET_LEADER};
+            const struct fault_scale scale = {
+                5, timeouts[seed % 3], seed % 2 ? 0 : 50000, TARGET_LEADER, NULL, 1};
             struct option_values drawn, parsed;
             struct random random;
             struct error error;
@@ -83,7 +83,7 @@ static void test_faults_by_name_and_group(void **state)
     parses_to("disk", "power-loss,slow-fsync,disk-full,io-error,disk-stall", "disk");
     parses_to("disk-wipe,pause", "pause,disk-wipe", "pause,disk-wipe");
     parses_to("disk,disk-wipe", NULL, "disk,disk-wipe");
-    parses_to("all", NULL, "kill,pause,partition,link,clock,disk,operator");
+    parses_to("all", NULL, "kill,pause,partition,link,clock,disk,message,operator");
     parses_to("override", "force-leader", "override");
     static const char *const refused[] = {"", "kil", "kill,", ",kill", "none,kill", "kill,none"};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "nemesis/message.h"
 #include "nodes/elector.h"
 
 static void test_every_algorithm_is_complete(void **state)
@@ -24,6 +25,27 @@ static void test_every_algorithm_is_complete(void **state)
             words++;
         assert_true(words <= DURABLE_WORDS);
     }
+}
+
+/* Faults name messages without knowing algorithms: this is where the two lists are held together.
+ */
+static void test_message_faults_know_every_kind(void **state)
+{
+    (void)state;
+    bool sent[64] = {true}; /* "any" */
+    for (uint32_t i = 0; algorithms[i]; i++)
+        for (uint32_t kind = 0; algorithms[i]->kinds[kind]; kind++) {
+            uint32_t place = 1;
+            while (message_kinds[place] &&
+                   strcmp(message_kinds[place], algorithms[i]->kinds[kind]) != 0)
+                place++;
+            if (!message_kinds[place])
+                fail_msg("nemesis/message.c does not know %s", algorithms[i]->kinds[kind]);
+            sent[place] = true;
+        }
+    for (uint32_t place = 0; message_kinds[place]; place++)
+        if (!sent[place])
+            fail_msg("nobody sends %s", message_kinds[place]);
 }
 
 static void test_every_bug_says_what_catches_it(void **state)
@@ -98,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_algorithm_is_complete),
+        cmocka_unit_test(test_message_faults_know_every_kind),
         cmocka_unit_test(test_every_bug_says_what_catches_it),
         cmocka_unit_test(test_refusals_name_what_is_allowed),
         cmocka_unit_test(test_a_bare_name_means_the_defaults),

@@ -1,5 +1,5 @@
 /* What faults do to simulated machines, seen by an elector that only counts what it is given. */
-#include "simulator/world.h"
+#include "simulator/messages.h"
 
 #include "base/units.h"
 #include "tests/test.h"
@@ -174,6 +174,72 @@ static void thin_link_ends_with_its_fault(void **state)
     run_for(&fixture, 9 * NS_PER_MS);
     assert_int_equal(probe(&fixture, 2)->beats, 20);
     assert_int_equal(probe(&fixture, 2)->out_of_order, 0);
+    sim_world_release(&fixture.world);
+}
+
+static void do_to_messages(struct fixture *fixture, enum message_deed deed, bool undo)
+{
+    const struct act act = {.action = ACTION_MESSAGES,
+                            .undo = undo,
+                            .message = {.deed = deed, .kind = "beat", .from = 1, .fault = 1}};
+    sim_messages_act(&fixture->world, 0, 2, &act);
+}
+
+static void held_messages_wait_for_the_end_of_the_fault(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture);
+    open_world(&fixture);
+    run_for(&fixture, 101 * NS_PER_MS);
+    do_to_messages(&fixture, MESSAGE_HOLD, false);
+    run_for(&fixture, 100 * NS_PER_MS);
+    assert_int_equal(probe(&fixture, 2)->beats, 10);
+    do_to_messages(&fixture, MESSAGE_HOLD, true);
+    assert_int_equal(probe(&fixture, 2)->beats, 20);
+    assert_int_equal(probe(&fixture, 2)->out_of_order, 0);
+    do_to_messages(&fixture, MESSAGE_REORDER, false);
+    run_for(&fixture, 40 * NS_PER_MS);
+    assert_int_equal(probe(&fixture, 2)->out_of_order, 2);
+    do_to_messages(&fixture, MESSAGE_REORDER, true);
+    do_to_messages(&fixture, MESSAGE_ECHO, false);
+    run_for(&fixture, 40 * NS_PER_MS);
+    do_to_messages(&fixture, MESSAGE_ECHO, true);
+    assert_int_equal(probe(&fixture, 2)->beats, 32);
+    sim_world_release(&fixture.world);
+}
+
+/* What is let go while the process stands still waits with the rest; what is held dies with it. */
+static void held_messages_of_a_process_that_stops_or_ends(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture);
+    open_world(&fixture);
+    run_for(&fixture, 101 * NS_PER_MS);
+    do_to_messages(&fixture, MESSAGE_HOLD, false);
+    run_for(&fixture, 100 * NS_PER_MS);
+    assert_true(machine_pause(&fixture.world, machine(&fixture, 2)));
+    do_to_messages(&fixture, MESSAGE_HOLD, true);
+    assert_int_equal(probe(&fixture, 2)->beats, 10);
+    assert_true(machine_resume(&fixture.world, machine(&fixture, 2)));
+    assert_int_equal(probe(&fixture, 2)->beats, 20);
+    assert_true(machine_pause(&fixture.world, machine(&fixture, 2)));
+    run_for(&fixture, 50 * NS_PER_MS); /* they wait, and so does what it is told */
+    do_to_messages(&fixture, MESSAGE_HOLD, false);
+    assert_true(machine_resume(&fixture.world, machine(&fixture, 2)));
+    assert_int_equal(probe(&fixture, 2)->beats, 20);
+    do_to_messages(&fixture, MESSAGE_HOLD, true);
+    assert_int_equal(probe(&fixture, 2)->beats, 25);
+    do_to_messages(&fixture, MESSAGE_HOLD, false);
+    run_for(&fixture, 50 * NS_PER_MS);
+    assert_true(machine_kill(&fixture.world, machine(&fixture, 2)));
+    run_for(&fixture, 50 * NS_PER_MS); /* nobody is there to hold anything for */
+    assert_true(machine_start(&fixture.world, machine(&fixture, 2)));
+    run_for(&fixture, 50 * NS_PER_MS); /* the rule has stayed */
+    assert_int_equal(probe(&fixture, 2)->beats, 0);
+    do_to_messages(&fixture, MESSAGE_HOLD, true);
+    assert_int_equal(probe(&fixture, 2)->beats, 5);
     sim_world_release(&fixture.world);
 }
 
@@ -415,6 +481,8 @@ int main(void)
         cmocka_unit_test(messages_and_timers_work_without_faults),
         cmocka_unit_test(cut_blocks_until_it_is_taken_back),
         cmocka_unit_test(thin_link_ends_with_its_fault),
+        cmocka_unit_test(held_messages_wait_for_the_end_of_the_fault),
+        cmocka_unit_test(held_messages_of_a_process_that_stops_or_ends),
         cmocka_unit_test(pause_makes_messages_wait_and_the_clock_leap),
         cmocka_unit_test(kill_loses_what_was_not_durable_and_what_was_sent_meanwhile),
         cmocka_unit_test(kill_of_a_paused_process_drops_what_waited),

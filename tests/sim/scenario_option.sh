@@ -54,6 +54,13 @@ one 'expect: good'
 refuse 64 "one.yaml:4: expect: 'good'" "$COUP" sim --scenario one.yaml
 one 'resource: open'
 refuse 64 "one.yaml:4: resource: 'open'" "$COUP" run --scenario one.yaml
+one 'steps: [{at: 1ms, fault: message-drop, from: n2, to: n1, kind: vote, count: 1}]'
+refuse 64 "one.yaml:4: step: message-drop: .*'vote' is not one of any, vote-request" "$COUP" sim --scenario one.yaml
+one 'steps: [{at: 1ms, fault: message-drop, from: n2, to: n1, kind: promise}]'
+refuse 64 "one.yaml:4: steps: message-drop: raft sends no 'promise' .accepted: any, vote-request, vote-reply" \
+    "$COUP" run --scenario one.yaml
+expect 2 "$COUP" sim --scenario one.yaml -a paxos --seeds 1
+says 'message-drop was asked for and installed, but never touched anything'
 sed -i 's/raft/raff/' one.yaml
 refuse 64 "one.yaml:2: algorithm: unknown algorithm 'raff'" "$COUP" sim --scenario one.yaml
 finish

@@ -124,6 +124,12 @@ static int probe_etcd(struct error *error, const char **ret_fix)
     return service_probe(service_find(slice_of("etcd")), &use, error, ret_fix);
 }
 
+static int probe_postgres(struct error *error, const char **ret_fix)
+{
+    struct service_use use;
+    return service_probe(service_find(slice_of("postgres")), &use, error, ret_fix);
+}
+
 /* The unified hierarchy, whole or beside version 1, with a group we may make groups in. */
 static int probe_cgroup(struct error *error, const char **ret_fix)
 {
@@ -159,6 +165,7 @@ const struct probe probes[] = {
     {"libfaketime", "clock-step, clock-rate, clock-strobe", false, probe_faketime},
     {"fuse", "disk faults", false, fuse_probe},
     {"etcd", "--service etcd", false, probe_etcd},
+    {"postgres", "--service postgres", false, probe_postgres},
     {"cgroup2", "tighter pauses (not used yet)", false, probe_cgroup},
     {.name = NULL},
 };

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,8 +25,10 @@ static const struct program_kind {
     const char *argument;
     const char *before;    /* what stands before the version */
     unsigned major, minor; /* the first that will do */
+    const char *folders;   /* where Debian has it apart from PATH, a pattern; or NULL */
 } program_kinds[] = {
-    {"etcd", "--version", "etcd Version: ", 3, 4},
+    {"etcd", "--version", "etcd Version: ", 3, 4, NULL},
+    {"postgres", "--version", "(PostgreSQL) ", 14, 0, "/usr/lib/postgresql/*/bin"},
 };
 
 static const struct program_kind *program_of(const struct service_kind *kind)
@@ -47,6 +50,22 @@ static bool find_program(const char *name, char out[RUN_PATH_MAX])
         at += length;
     }
     return false;
+}
+
+/* The newest of those that lie apart. */
+static bool find_apart(const char *folders, const char *name, char out[RUN_PATH_MAX])
+{
+    glob_t found;
+    const char *newest = NULL;
+    if (!folders || glob(folders, 0, NULL, &found) != 0)
+        return false;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        if (!newest || strverscmp(found.gl_pathv[i], newest) > 0)
+            newest = found.gl_pathv[i];
+    if (newest)
+        (void)snprintf(out, RUN_PATH_MAX, "%s/%s", newest, name);
+    globfree(&found);
+    return newest && access(out, X_OK) == 0;
 }
 
 static _Noreturn void exec_asked(const char *program, const char *argument, int out)
@@ -140,9 +159,12 @@ int service_probe(const struct service_kind *kind, struct service_use *out, stru
     if (!kind->program)
         return 0;
     *ret_fix = kind->program_fix;
-    if (!find_program(kind->program, out->program))
-        return error_set(error, -ENOENT, "%s is not installed: no program %s on PATH", kind->name,
-                         kind->program);
+    const char *folders = program_of(kind)->folders;
+    if (!find_program(kind->program, out->program) &&
+        !find_apart(folders, kind->program, out->program))
+        return error_set(error, -ENOENT, "%s is not installed: no program %s on PATH%s%s",
+                         kind->name, kind->program, folders ? " or in " : "",
+                         folders ? folders : "");
     *ret_fix = NULL;
     return check_version(kind, out, error);
 }

@@ -6,11 +6,17 @@ extern const struct adapter_kind adapter_embedded;
 #if COUP_WITH_CURL
 extern const struct adapter_kind adapter_etcd;
 #endif
+#if COUP_WITH_PQ
+extern const struct adapter_kind adapter_postgres;
+#endif
 
 const struct adapter_kind *const adapter_kinds[] = {
     &adapter_embedded,
 #if COUP_WITH_CURL
     &adapter_etcd,
+#endif
+#if COUP_WITH_PQ
+    &adapter_postgres,
 #endif
     NULL,
 };

@@ -25,9 +25,11 @@ struct keeper;
 
 /* One file in nodes/services. */
 struct keeper_kind {
-    const char *name; /* as in nodes/services.h */
-    /* The server's words after its program's name, and its environment on top of a bare one. */
-    void (*command)(struct keeper *keeper, struct keeper_words *words,
+    const char *name;  /* as in nodes/services.h */
+    bool unprivileged; /* it refuses root: it runs as an ordinary user of a user namespace */
+    /* The whole command line, and the environment on top of a bare one. True: that only prepares;
+     * once it has ended well, this is asked again. */
+    bool (*command)(struct keeper *keeper, struct keeper_words *words,
                     struct keeper_words *environment);
     /* The server runs: ask it until it answers, then call keeper_ready(), and go on to record. */
     int (*begin)(struct keeper *keeper, struct error *error);
@@ -41,6 +43,7 @@ struct keeper {
     void *state;      /* the kind's own */
     uint32_t address; /* the server's, host order */
     pid_t server;     /* 0: it does not run */
+    bool prepares;    /* it is not the server yet */
     uv_signal_t child, go_on;
     int mark;                          /* descriptor: up to where all is recorded */
     uint64_t recorded;                 /* what it says */

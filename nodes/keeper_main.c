@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +18,16 @@
 #if COUP_WITH_CURL
 extern const struct keeper_kind keeper_etcd;
 #endif
+#if COUP_WITH_PQ
+extern const struct keeper_kind keeper_postgres;
+#endif
 
 static const struct keeper_kind *const kinds[] = {
 #if COUP_WITH_CURL
     &keeper_etcd,
+#endif
+#if COUP_WITH_PQ
+    &keeper_postgres,
 #endif
     NULL,
 };
@@ -110,12 +117,19 @@ static void on_go_on(uv_signal_t *handle, int number)
     signal_all(handle->data, SIGCONT);
 }
 
+static int start_server(struct keeper *keeper, struct error *error);
+
 static void server_ended(struct keeper *keeper, int status)
 {
     const struct arguments *arguments = &keeper->shell->arguments;
     struct text words = {0};
     struct error error;
     keeper->server = 0;
+    if (keeper->prepares && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        if (start_server(keeper, &error) < 0)
+            shell_fail(keeper->shell, &error);
+        return;
+    }
     log_tail(arguments->log, &words);
     if (WIFSIGNALED(status))
         (void)error_set(&error, -ECHILD, "%s was ended by signal %d", arguments->service,
@@ -140,17 +154,40 @@ static void on_child(uv_signal_t *handle, int number)
             server_ended(keeper, status);
 }
 
+#define ORDINARY_USER 1000
+
+static int write_map(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool wrote = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0)
+        (void)close(fd); /* such files have no delayed writes */
+    return wrote ? 0 : -1;
+}
+
+/* Whoever we are, an ordinary user from now on; files stay ours. */
+static int give_up_root(void)
+{
+    char users[32], groups[32];
+    (void)snprintf(users, sizeof users, "%d %u 1", ORDINARY_USER, geteuid());
+    (void)snprintf(groups, sizeof groups, "%d %u 1", ORDINARY_USER, getegid());
+    if (unshare(CLONE_NEWUSER) < 0 || write_map("/proc/self/setgroups", "deny") < 0 ||
+        write_map("/proc/self/uid_map", users) < 0)
+        return -1;
+    return write_map("/proc/self/gid_map", groups);
+}
+
 /* A failure is a line in the server's log and an exit status, as shells have it. */
-static _Noreturn void exec_server(const char *program, char *const *words, char *const *environment,
-                                  int log)
+static _Noreturn void exec_server(const struct keeper_kind *kind, char *const *words,
+                                  char *const *environment, int log)
 {
     int nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)signal(SIGPIPE, SIG_DFL);
     if (dup2(nowhere, STDIN_FILENO) >= 0 && dup2(log, STDOUT_FILENO) >= 0 &&
-        dup2(log, STDERR_FILENO) >= 0)
-        (void)execve(program, words, environment);
-    (void)dprintf(log, "%s: %s\n", program, strerror(errno));
+        dup2(log, STDERR_FILENO) >= 0 && (!kind->unprivileged || give_up_root() == 0) &&
+        prctl(PR_SET_PDEATHSIG, SIGKILL) == 0) /* a change of credentials forgets it */
+        (void)execve(words[0], words, environment);
+    (void)dprintf(STDERR_FILENO, "%s: %s\n", words[0], strerror(errno));
     _exit(126);
 }
 
@@ -161,14 +198,13 @@ static int start_server(struct keeper *keeper, struct error *error)
     int log = open(arguments->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (log < 0)
         return error_set(error, -errno, "open %s: %s", arguments->log, strerror(errno));
-    keeper_word(&words, "%s", arguments->program);
     keeper_word(&environment, "PATH=/usr/local/bin:/usr/bin:/bin");
     keeper_word(&environment, "LANG=C");
     keeper_word(&environment, "HOME=%s", arguments->state);
-    keeper->kind->command(keeper, &words, &environment);
+    keeper->prepares = keeper->kind->command(keeper, &words, &environment);
     pid_t pid = fork();
     if (pid == 0)
-        exec_server(arguments->program, words.at, environment.at, log);
+        exec_server(keeper->kind, words.at, environment.at, log);
     int code = pid < 0 ? errno : 0;
     (void)close(log); /* ours wrote nothing */
     if (pid < 0)

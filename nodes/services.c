@@ -19,6 +19,13 @@ const struct service_kind service_kinds[] = {
      .lease_late_ns = NS_PER_S, /* it looks for expired leases every 500 ms, and revokes in turn */
      .built = COUP_WITH_CURL,
      .library_fix = "sudo apt-get install -y libcurl4-openssl-dev, then scripts/build"},
+    {.name = "postgres",
+     .summary = "PostgreSQL 14 or later; it has no sessions",
+     .program = "postgres",
+     .program_fix = "sudo apt-get install -y postgresql",
+     .carries = 1u << NEED_ROW | 1u << NEED_CLOCK,
+     .built = COUP_WITH_PQ,
+     .library_fix = "sudo apt-get install -y libpq-dev, then scripts/build"},
     {.name = NULL},
 };
 

@@ -32,11 +32,12 @@ struct etcd_keeper {
     bool dropping;
 };
 
-static void etcd_command(struct keeper *keeper, struct keeper_words *words,
+static bool etcd_command(struct keeper *keeper, struct keeper_words *words,
                          struct keeper_words *environment)
 {
     char ip[ADDRESS_TEXT_MAX];
     const char *host = address_format(keeper->address, ip);
+    keeper_word(words, "%s", keeper->shell->arguments.program);
     keeper_word(words, "--name=coup");
     keeper_word(words, "--data-dir=%s/data", keeper->shell->arguments.state);
     keeper_word(words, "--listen-client-urls=http://%s:2379", host);
@@ -49,6 +50,7 @@ static void etcd_command(struct keeper *keeper, struct keeper_words *words,
     keeper_word(words, "--election-timeout=200");
     keeper_word(words, "--unsafe-no-fsync");
     keeper_word(environment, "ETCD_UNSUPPORTED_ARCH=arm64"); /* 3.4 wants to be asked for it */
+    return false;
 }
 
 /* --- what it grants --- */

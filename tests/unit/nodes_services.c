@@ -25,8 +25,13 @@ static void test_what_is_asked_is_carried(void **state)
         {"etcd", "queue:watch=leader", NULL},
         {"etcd", "db-lease:clock=client", NULL},
         {"etcd", "db-lease",
-         "etcd has not what db-lease asks for, a clock of its own to go by (embedded can carry it; "
-         "or say clock=client)"},
+         "etcd has not what db-lease asks for, a clock of its own to go by (embedded, "
+         "postgres can carry it; or say clock=client)"},
+        {"postgres", "db-lease", NULL},
+        {"postgres", "db-lease:clock=client", NULL},
+        {"postgres", "queue",
+         "postgres has not what queue asks for, a queue of records that go with their sessions "
+         "(embedded, etcd can carry it)"},
         {"etcd", "raft", "raft asks no coordination service (lease, queue, db-lease do)"},
     };
     (void)state;

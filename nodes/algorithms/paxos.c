@@ -1,7 +1,8 @@
 /* Leadership by ballots (Lamport, "Paxos Made Simple", 2001, section 2.2, phase 1; distinguished
  * proposer as in section 2.4): a proposer prepares a ballot that is its own for ever, leads once a
- * majority promised it, and is deposed by any higher promise. A refused proposer backs off for
- * longer each time, which ends duels.
+ * majority promised it, and is deposed by any higher promise. A proposer that is refused, or that
+ * nobody answers, backs off for longer each time: so duels end, and one that is heard but hears
+ * nothing leaves the others time to agree.
  *
  * term = token = ballot = round * n + (id - 1). The promise is durable before it is sent.
  * Heartbeats are phase 2 messages: an acceptor that answers one has promised its ballot. */
@@ -19,7 +20,7 @@ static const struct option options[] = {
     {"steady", OPTION_SWITCH, "on", 0, 0, NULL,
      "refuse prepares while a leader is heard, so that a node cut one way does not depose it"},
     {"backoff", OPTION_SWITCH, "on", 0, 0, NULL,
-     "a refused proposer waits longer each time; off shows duels"},
+     "a proposer that is refused, or not answered, waits longer each time; off shows duels"},
     {.name = NULL},
 };
 
@@ -54,6 +55,7 @@ struct paxos {
     enum phase phase;
     uint32_t leader;
     uint32_t refused; /* times in a row */
+    uint32_t silent;  /* prepares in a row after which nothing at all was heard */
     uint64_t ballot;  /* ours, PREPARING and LEADING */
     uint64_t prepared_ns;
     uint64_t deadline_ns;
@@ -63,6 +65,7 @@ struct paxos {
 };
 
 #define DOUBLINGS_MAX 3u
+#define SILENT_DOUBLINGS_MAX 2u /* where all were cut off, somebody must try soon afterwards */
 
 static bool broken(const struct paxos *paxos, enum defect defect)
 {
@@ -75,6 +78,11 @@ static uint64_t next_ballot(const struct paxos *paxos)
     if (broken(paxos, SHARED_BALLOT))
         return paxos->peer.highest_seen + 1;
     return (paxos->peer.highest_seen / nodes + 1) * nodes + paxos->peer.config.id - 1;
+}
+
+static uint64_t back_off(struct paxos *paxos, uint32_t failures, uint32_t most)
+{
+    return peer_timeout(&paxos->peer) << (failures < most ? failures : most);
 }
 
 static void follow(struct paxos *paxos, uint32_t leader, uint64_t now_ns, const char *reason,
@@ -128,8 +136,11 @@ static void count_promise(struct paxos *paxos, uint32_t from, uint64_t now_ns,
 /* Phase 1a. */
 static void prepare(struct paxos *paxos, uint64_t now_ns, struct output *output)
 {
+    paxos->silent += paxos->phase == PREPARING; /* whatever is heard sets it to 0 */
     follow(paxos, 0, now_ns, "prepares anew", output);
     paxos->phase = PREPARING;
+    if (paxos->peer.config.options.at[OPTION_BACKOFF])
+        paxos->deadline_ns = now_ns + back_off(paxos, paxos->silent, SILENT_DOUBLINGS_MAX);
     paxos->ballot = next_ballot(paxos);
     paxos->prepared_ns = now_ns;
     members_clear(&paxos->promised, paxos->peer.config.nodes);
@@ -187,11 +198,10 @@ static void on_refusal(struct paxos *paxos, const struct message *message, uint6
     if (paxos->phase == FOLLOWING || message->term != paxos->ballot ||
         message->argument[0] <= paxos->ballot)
         return;
-    uint32_t doublings = paxos->refused < DOUBLINGS_MAX ? paxos->refused : DOUBLINGS_MAX;
     follow(paxos, 0, now_ns, "a higher ballot was promised", output);
     paxos->refused++;
     if (paxos->peer.config.options.at[OPTION_BACKOFF])
-        paxos->deadline_ns = now_ns + (peer_timeout(&paxos->peer) << doublings);
+        paxos->deadline_ns = now_ns + back_off(paxos, paxos->refused - 1, DOUBLINGS_MAX);
     else
         paxos->deadline_ns = now_ns + paxos->peer.config.knobs.heartbeat;
 }
@@ -222,6 +232,7 @@ static void on_message(struct paxos *paxos, const struct message *message, uint6
                        struct output *output)
 {
     bool ours = message->term == paxos->ballot || broken(paxos, STALE_PROMISE);
+    paxos->silent = 0;
     peer_saw(&paxos->peer, message->term);
     switch ((enum kind)message->kind) {
     case PREPARE: on_prepare(paxos, message, now_ns, output); break;

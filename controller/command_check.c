@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "controller/check_imported.h"
 #include "controller/expectation.h"
 #include "controller/known.h"
 #include "controller/minimal.h"
@@ -25,9 +26,17 @@ static int check_one(const struct command_line *line, const char *path, struct t
 {
     struct history_reader *reader;
     struct report_data data;
+    if (command_given(line, "model"))
+        return check_imported(line, path, out, error);
     int rc = history_open(path, &reader, error);
-    if (rc < 0)
+    if (rc < 0) {
+        if (error->kind == ERROR_USAGE && check_looks_foreign(path))
+            (void)error_usage(error,
+                              "%s: looks like a history of another tool: what is it of? Say "
+                              "--model register, or another (see coup list models)",
+                              path);
         return rc;
+    }
     rc = check_history(reader, command_text(line, "checks"), &data, error);
     if (rc == 0) {
         struct report report = {.data = &data,
@@ -81,7 +90,7 @@ static int worse(int a, int b)
 
 static int check_run(const struct command_line *line, struct error *error)
 {
-    int code = EXIT_VALID, rc = 0;
+    int code = EXIT_VALID, rc = check_imported_vet(line, error);
     struct text out = {0};
     if (command_given(line, "minimal") && line->argument_count > 1)
         return error_usage(error, "--minimal takes one history");
@@ -112,6 +121,18 @@ static const struct command_option check_options[] = {
      "judge by these checks only, comma-separated (see coup list checks)"},
     {"minimal", 0, ARGUMENT_TEXT, "FILE", NULL, 0, 0, NULL,
      "write the fewest events that still show the first violation to a new history"},
+    {"model", 0, ARGUMENT_TEXT, "MODEL", NULL, 0, 0, NULL,
+     "the histories are another tool's, of operations on an object of this kind: register, "
+     "cas-register, kv, mutex, ... (see coup list models)"},
+    {"initial", 0, ARGUMENT_TEXT, "EDN", NULL, 0, 0, NULL,
+     "with --model: value that registers begin with; nil when not given, \"\" of kv, 0 of "
+     "multi-register"},
+    {"nil", 0, ARGUMENT_WORD, "WHAT", NULL, 0, 0, check_nil_words,
+     "with --model: a read that was answered nil found that value, or what it found is unknown; "
+     "value for a Jepsen log, else unknown"},
+    {"fail", 0, ARGUMENT_WORD, "WHAT", NULL, 0, 0, check_fail_words,
+     "with --model: a cas that failed did not take place, or met another value than it expected; "
+     "refused for a Jepsen log, else not-done"},
     {.name = "json", .help = "print one JSON object a history, each on a line"},
     {.name = NULL},
 };
@@ -119,6 +140,7 @@ static const struct command_option check_options[] = {
 static const char *const check_examples[] = {
     "coup check coup-runs/latest/history.coup",
     "coup check --json --checks fencing-monotonic *.coup",
+    "coup check --model cas-register history.edn",
     "coup check --minimal small.coup coup-runs/latest/history.coup",
     NULL,
 };
@@ -132,7 +154,10 @@ const struct command command_check = {
     .details = "Decides from the file alone, with the same checks and exit codes as the run that "
                "wrote it. A file that was cut off or damaged is judged up to the damage and then "
                "at best unknown. With several histories the worst exit code wins: 1 before 3, 64, "
-               "2 and 0.",
+               "2 and 0.\n\n"
+               "With --model the histories are Jepsen's or Knossos' (EDN, history.txt, a log with "
+               "such lines): is there one order of the operations that respects real time and "
+               "that the object allows?",
     .options = check_options,
     .examples = check_examples,
     .run = check_run,

@@ -6,6 +6,7 @@
 
 #include "base/knobs.h"
 #include "checker/check.h"
+#include "checker/linear/model.h"
 #include "controller/grid.h"
 #include "controller/output.h"
 #include "nemesis/fault.h"
@@ -167,6 +168,18 @@ static void list_scenarios(struct grid *grid)
     }
 }
 
+static const struct grid_column model_columns[] = {
+    {"model", false}, {"what it is", false}, {NULL, false}};
+
+static void list_models(struct grid *grid)
+{
+    for (uint32_t i = 0; linear_models[i]; i++) {
+        grid_row(grid, 0);
+        grid_cell(grid, "%s", linear_models[i]->name);
+        grid_cell(grid, "%s", linear_models[i]->summary);
+    }
+}
+
 static const struct listing {
     const char *name;
     const struct grid_column *columns;
@@ -180,6 +193,7 @@ static const struct listing {
     {"knobs", knob_columns, NULL, list_knobs},
     {"bugs", bug_columns, NULL, list_bugs},
     {"scenarios", scenario_columns, NULL, list_scenarios},
+    {"models", model_columns, NULL, list_models},
 };
 
 #define LISTINGS (sizeof listings / sizeof listings[0])
@@ -234,9 +248,9 @@ static const char *const list_examples[] = {
 
 const struct command command_list = {
     .name = "list",
-    .summary =
-        "list algorithms, what they guarantee, faults, checks, knobs, planted bugs or scenarios",
-    .arguments = "algorithms|guarantees|faults|checks|knobs|bugs|scenarios",
+    .summary = "list algorithms, what they guarantee, faults, checks, knobs, planted bugs, "
+               "scenarios or models",
+    .arguments = "algorithms|guarantees|faults|checks|knobs|bugs|scenarios|models",
     .arguments_min = 1,
     .arguments_max = 1,
     .options = list_options,

@@ -24,6 +24,13 @@ struct report {
 /* What a command that judged ends with. */
 enum exit_code verdict_exit_code(enum verdict verdict);
 
+/* How a verdict looks: in front of and behind its words, and its word in capitals. */
+struct report_style {
+    const char *on, *off;
+};
+struct report_style report_style(bool colour, enum verdict verdict);
+const char *report_headline(enum verdict verdict);
+
 /* Verdict and why, checks with their witnesses, summary, faults, failovers, and the commands that
  * show and repeat the run. Ends with a newline. */
 void report_text(const struct report *report, struct text *out);

@@ -6,17 +6,13 @@
 #include "base/units.h"
 #include "report/failover.h"
 
-struct style {
-    const char *on, *off;
-};
-
 /* Select Graphic Rendition (ECMA-48 8.3.117): bold, and one colour per verdict. */
-static struct style verdict_style(const struct report *report, enum verdict verdict)
+struct report_style report_style(bool colour, enum verdict verdict)
 {
     static const char *const on[] = {[VERDICT_VALID] = "\033[1;32m",
                                      [VERDICT_UNKNOWN] = "\033[1;33m",
                                      [VERDICT_INVALID] = "\033[1;31m"};
-    return report->colour ? (struct style){on[verdict], "\033[0m"} : (struct style){"", ""};
+    return colour ? (struct report_style){on[verdict], "\033[0m"} : (struct report_style){"", ""};
 }
 
 static void add_title(struct text *out, const struct report *report, const char *title)
@@ -173,8 +169,7 @@ static void add_check(const struct report *report, const struct check_result *re
         return;
     }
     const char *word = check_result_word(result);
-    struct style style =
-        result->untested ? (struct style){"", ""} : verdict_style(report, finding->verdict);
+    struct report_style style = report_style(report->colour && !result->untested, finding->verdict);
     text_add(out, "%s%s%s", style.on, word, style.off);
     bool holds = finding->verdict == VERDICT_VALID;
     text_add(out, "%*s%s%s", (int)(10 - strlen(word)), "",
@@ -364,14 +359,19 @@ static void add_commands(const struct report *report, struct text *out)
         add_repeat(report->header, out);
 }
 
+const char *report_headline(enum verdict verdict)
+{
+    static const char *const words[] = {
+        [VERDICT_VALID] = "VALID", [VERDICT_UNKNOWN] = "UNKNOWN", [VERDICT_INVALID] = "INVALID"};
+    return words[verdict];
+}
+
 void report_text(const struct report *report, struct text *out)
 {
-    static const char *const headline[] = {
-        [VERDICT_VALID] = "VALID", [VERDICT_UNKNOWN] = "UNKNOWN", [VERDICT_INVALID] = "INVALID"};
-    struct style style = verdict_style(report, report->data->verdict);
+    struct report_style style = report_style(report->colour, report->data->verdict);
     if (report->title)
         text_add(out, "%s: ", report->title);
-    text_add(out, "%s%s%s  ", style.on, headline[report->data->verdict], style.off);
+    text_add(out, "%s%s%s  ", style.on, report_headline(report->data->verdict), style.off);
     report_why(report, out);
     text_add(out, "\n");
     if (report->data->damage[0])

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 
-/* What appends make may grow with every order that is tried. */
-#define TEXT_BYTES_MAX ((size_t)256 << 20)
+/* States of several registers may grow with every order that is tried. */
+#define VECTOR_BYTES_MAX ((size_t)256 << 20)
 
 void linear_space_init(struct linear_space *space)
 {
@@ -16,21 +16,32 @@ void linear_space_init(struct linear_space *space)
 
 void linear_space_release(struct linear_space *space)
 {
+    texts_release(&space->states);
     intern_release(&space->vectors);
 }
 
 /* Those of an importer are numbers of texts, 0 is nil; else numbers as they are. */
+#define SHOWN_MAX 40u
+
 void linear_show_value(const struct linear_space *space, uint64_t value, struct text *out)
 {
-    if (space->texts && value == 0)
-        text_add(out, "nil");
-    else if (space->texts) {
-        struct slice text = intern_get(space->texts, (uint32_t)value);
-        int length = text.length > 40 ? 40 : (int)text.length;
-        text_add(out, "%.*s%s", length, text.at, text.length > 40 ? "..." : "");
-    } else {
+    if (!space->texts) {
         text_add(out, "%" PRIu64, value);
+        return;
     }
+    if (value == 0) {
+        text_add(out, "nil");
+        return;
+    }
+    struct slice text = intern_get(space->texts, (uint32_t)value);
+    bool cut = text.length > SHOWN_MAX;
+    if (cut)
+        text.length = SHOWN_MAX;
+    if (space->quoted)
+        text_add_json(out, text);
+    else
+        text_add_utf8(out, text);
+    text_add(out, "%s", cut ? "..." : "");
 }
 
 /* Register */
@@ -67,17 +78,27 @@ static void register_show(const struct linear_model *model, const struct linear_
 static bool text_step(const struct linear_model *model, struct linear_space *space, uint64_t state,
                       const struct linear_op *op, uint64_t *ret_state)
 {
-    if (op->f != LINEAR_APPEND)
-        return register_step(model, space, state, op, ret_state);
-    struct text joined = {0};
-    struct slice before = state ? intern_get(space->texts, (uint32_t)state) : (struct slice){"", 0};
-    struct slice more = intern_get(space->texts, (uint32_t)op->value);
-    text_add_bytes(&joined, before.at, before.length);
-    text_add_bytes(&joined, more.at, more.length);
-    *ret_state = intern_put(space->texts, (struct slice){joined.at, joined.length});
-    text_release(&joined);
-    space->full = space->full || space->texts->bytes.length > TEXT_BYTES_MAX;
-    return true;
+    (void)model;
+    *ret_state = op->f == LINEAR_WRITE    ? texts_put(&space->states, op->value)
+                 : op->f == LINEAR_APPEND ? texts_append(&space->states, state, op->value)
+                                          : state;
+    return op->f != LINEAR_READ || state == op->value;
+}
+
+static uint64_t text_start(const struct linear_model *model, struct linear_space *space)
+{
+    (void)model;
+    return texts_put(&space->states, space->initial);
+}
+
+static void text_show(const struct linear_model *model, const struct linear_space *space,
+                      uint64_t state, struct text *out)
+{
+    (void)model;
+    if (state == TEXT_DEAD_END)
+        text_add(out, "a text that leads to none that was read");
+    else
+        linear_show_value(space, state, out);
 }
 
 /* Several registers, read and written by transactions */
@@ -117,7 +138,7 @@ static bool vector_step(const struct linear_model *model, struct linear_space *s
             return false;
     }
     *ret_state = keep_vector(space, cells);
-    space->full = space->full || space->vectors.bytes.length > TEXT_BYTES_MAX;
+    space->full = space->full || space->vectors.bytes.length > VECTOR_BYTES_MAX;
     return true;
 }
 
@@ -206,14 +227,17 @@ static void lock_show(const struct linear_model *model, const struct linear_spac
                       uint64_t state, struct text *out)
 {
     struct lock lock = unpack(state);
-    (void)space;
+    int64_t owner = (int64_t)lock.owner - 1;
     if (lock.held == 0)
         text_add(out, "free");
     else if (model->owned)
-        text_add(out, "held by process %" PRIu64 "%s", lock.owner - 1,
-                 lock.held > 1 ? " twice" : "");
+        text_add(out, "held by process %" PRIi64 "%s",
+                 space->processes ? space->processes[owner] : owner, lock.held > 1 ? " twice" : "");
     else
         text_add(out, "held");
+    if (model->fenced && lock.highest)
+        text_add(out, ", with fences up to %" PRIu64,
+                 space->fences ? space->fences[lock.highest] : lock.highest);
 }
 
 /* Two permits, each with its holder, smaller first; 0: free. */
@@ -284,9 +308,9 @@ static const struct linear_model model_kv = {
     .name = "kv",
     .summary = "a text per key: get, put, append",
     .fs = 1u << LINEAR_READ | 1u << LINEAR_WRITE | 1u << LINEAR_APPEND,
-    .start = register_start,
+    .start = text_start,
     .step = text_step,
-    .show = register_show,
+    .show = text_show,
 };
 
 #define LOCK_MODEL(id, text, what, ...)             \

@@ -6,6 +6,7 @@
 #include "base/intern.h"
 #include "base/text.h"
 #include "checker/linear/operation.h"
+#include "checker/linear/texts.h"
 
 /* One read or write of a transaction. */
 struct linear_micro {
@@ -21,10 +22,13 @@ struct linear_micro {
 struct linear_space {
     uint64_t initial;            /* of every register, as `value` of an operation */
     struct intern *texts;        /* borrowed: what values stand for; append adds to it */
+    bool quoted;                 /* they are texts themselves, else as they are to be shown */
+    struct texts states;         /* of keys that are appended to; texts_open() is the caller's */
     struct intern vectors;       /* states of several registers */
     struct linear_micro *micros; /* borrowed: of all transactions, */
     uint32_t *micro_first;       /* transaction n is micros[micro_first[n] .. micro_first[n + 1]] */
     uint32_t cells;              /* registers in a vector, at most LINEAR_CELLS_MAX */
+    const int64_t *processes;    /* borrowed: what they are called; NULL: by their number */
     const uint64_t *fences;      /* borrowed: fence n, smallest first, is this number; or NULL */
     bool full;                   /* the texts of states have become too many */
 };

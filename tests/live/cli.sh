@@ -63,6 +63,27 @@ says "^$work/torn.jsonl: INVALID  "
 says "^$stale: INVALID  "
 expect 64 "$COUP" check --checks term-monotonic "$work/torn.jsonl" "$work/none"
 
+# Histories of other tools, and our own in their form.
+printf '0\t:invoke\t:write\t1\n0\t:ok\t:write\t1\n1\t:invoke\t:read\tnil\n1\t:ok\t:read\t2\n' >"$work/history.txt"
+expect 1 "$COUP" check --model register "$work/history.txt"
+says "^INVALID  linearizable: register: process 1's read of 2 \(line 3 to 4\) found 2, which nobody wrote"
+says '^    line 4: 1 :ok :read 2$'
+says '^  history  .*/history.txt, Jepsen.s history.txt, 4 entries$'
+says '^  model    register, initially nil, a read of nil is not known, a failed cas did not take place$'
+expect 1 "$COUP" check --model register --json "$work/history.txt"
+jq -e '.verdict == "invalid" and .checks[0].name == "linearizable" and .checks[0].witness == [2, 3] and
+    .checks[0].lines == [3, 4] and .stats.model == "register" and .events == 4' "$work/out" >/dev/null ||
+    complain "check --model --json" "$(cat "$work/out")"
+expect 0 "$COUP" check --model register --initial 2 --nil value --fail refused <(tail -n 2 "$work/history.txt")
+says '^VALID  1 check held over 1 operation$'
+expect 0 "$COUP" check --model register <(head -n 1 "$work/history.txt")
+says '^VALID  no operation ended, so nothing can be out of order$'
+expect 0 "$COUP" sim -a raft --seeds 3..3 -n 3 -t 5s --faults none --keep all -o "$work/kept" -q
+"$COUP" convert "$work/kept/seed-3.coup" --to edn >"$work/kept.edn"
+expect 0 "$COUP" check --model register "$work/kept.edn"
+expect 0 "$COUP" list models
+says '^fenced-lock '
+
 # Show: filters.
 expect 0 "$COUP" show "$stale"
 [ "$(wc -l <"$work/out")" = 10 ] || complain "show has $(wc -l <"$work/out") lines, not 10"

@@ -33,6 +33,26 @@ refuse 64 "/none/x" "$COUP" convert "$coup" --to jsonl -o "$work/none/x"
 refuse 64 "/none/x" "$COUP" convert "$coup" --to coup -o "$work/none/x"
 refuse 64 "must be between 1 and" "$COUP" bench history --events 0
 
+# Histories of other tools.
+echo '{:process 0 :type :invoke :f :frob}' >"$work/frob.edn"
+echo '[{:process 0 :type :invoke :f :read' >"$work/cut.edn"
+: >"$work/empty.edn"
+refuse 64 "frob.edn: line 1: :f :frob is no operation of model mutex \(accepted: :acquire, :release\)" \
+    "$COUP" check --model mutex "$work/frob.edn"
+refuse 64 "cut.edn: line 1: a bracket that nothing closes" "$COUP" check --model register "$work/cut.edn"
+refuse 64 "empty.edn: is empty" "$COUP" check --model register "$work/empty.edn"
+refuse 64 "unknown model 'queue' \(accepted: register, " "$COUP" check --model queue "$work/frob.edn"
+refuse 64 "history of coup's own, which needs no --model" "$COUP" check --model register "$coup"
+refuse 64 "history of coup's own, which needs no --model" "$COUP" check --model register "$stale"
+refuse 64 "frob.edn: looks like a history of another tool.*--model" "$COUP" check "$work/frob.edn"
+refuse 64 "--initial needs --model" "$COUP" check --initial 0 "$coup"
+refuse 64 "--checks and --model exclude each other" "$COUP" check --model kv --checks linearizable "$coup"
+refuse 64 "--fail says nothing to model kv" "$COUP" check --model kv --fail refused "$work/frob.edn"
+refuse 64 "--nil: 'never' is unknown \(accepted: value, unknown\)" "$COUP" check --model kv --nil never "$coup"
+refuse 64 "frob.edn: initial value: line 1: a bracket that nothing closes" \
+    "$COUP" check --model register --initial '[' "$work/frob.edn"
+refuse 64 "/none.edn" "$COUP" check --model register "$work/none.edn"
+
 # Files that are no history.
 : >"$work/empty"
 mkdir "$work/folder"

@@ -1,4 +1,4 @@
-/* Scenarios from YAML, by libyaml's document tree. */
+/* Scenarios from YAML. */
 #include "nemesis/scenario_source.h"
 
 #include <assert.h>
@@ -41,26 +41,6 @@ static const struct key {
 #define KEY_NUMBER (sizeof keys / sizeof keys[0])
 _Static_assert(KEY_NUMBER <= SCENARIO_KEYS_MAX, "room for every key's line");
 
-int source_fail(const struct source *source, const yaml_node_t *node, const char *what)
-{
-    return error_usage(source->error, "%s:%zu: %s", source->file,
-                       node ? node->start_mark.line + 1 : 1, what);
-}
-
-int source_blame(const struct source *source, const yaml_node_t *node, const char *key)
-{
-    error_prefix(source->error, "%s:%zu: %s", source->file, node->start_mark.line + 1, key);
-    return -EINVAL;
-}
-
-const char *source_scalar(const yaml_node_t *node)
-{
-    if (node->type != YAML_SCALAR_NODE ||
-        strlen((const char *)node->data.scalar.value) != node->data.scalar.length)
-        return NULL;
-    return (const char *)node->data.scalar.value;
-}
-
 static void set_text(struct scenario *scenario, const struct key *key, const char *text)
 {
     char **field = (char **)(void *)((char *)scenario + key->offset);
@@ -95,26 +75,6 @@ static int set_number(struct scenario *scenario, const struct key *key, const ch
     return 0;
 }
 
-/* "a=1,b=2" from a mapping {a: 1, b: 2}, or the text as it is. */
-static int options_text(struct source *source, const yaml_node_t *node, struct text *out)
-{
-    if (source_scalar(node)) {
-        text_add(out, "%s", source_scalar(node));
-        return 0;
-    }
-    if (node->type != YAML_MAPPING_NODE)
-        return source_fail(source, node, "must be a mapping of names to values");
-    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
-         pair < node->data.mapping.pairs.top; pair++) {
-        const yaml_node_t *name = yaml_document_get_node(&source->document, pair->key);
-        const yaml_node_t *value = yaml_document_get_node(&source->document, pair->value);
-        if (!source_scalar(name) || !source_scalar(value))
-            return source_fail(source, name, "must be a name and a plain value");
-        text_add(out, "%s%s=%s", out->length ? "," : "", source_scalar(name), source_scalar(value));
-    }
-    return 0;
-}
-
 static int read_key(struct source *source, const struct key *key, const yaml_node_t *node,
                     struct scenario *out)
 {
@@ -123,7 +83,7 @@ static int read_key(struct source *source, const struct key *key, const yaml_nod
     switch (key->type) {
     case KEY_STEPS: return steps_read(source, node, out);
     case KEY_OPTIONS:
-        rc = options_text(source, node, &text);
+        rc = source_options(source, node, &text);
         if (rc == 0)
             set_text(out, key, text_string(&text));
         text_release(&text);
@@ -141,41 +101,6 @@ static int read_key(struct source *source, const struct key *key, const yaml_nod
     }
     rc = set_number(out, key, source_scalar(node), source->error);
     return rc < 0 ? source_blame(source, node, key->name) : 0;
-}
-
-static int unknown_key(const struct source *source, const yaml_node_t *node)
-{
-    struct text what = {0};
-    text_add(&what,
-             "unknown key '%.60s' (accepted: ", source_scalar(node) ? source_scalar(node) : "?");
-    for (size_t i = 0; i < KEY_NUMBER; i++)
-        text_add(&what, "%s%s", i ? ", " : "", keys[i].name);
-    text_add(&what, ")");
-    int rc = source_fail(source, node, text_string(&what));
-    text_release(&what);
-    return rc;
-}
-
-/* Which value belongs to which key: all known, none twice. */
-static int find_values(struct source *source, const yaml_node_t *root,
-                       const yaml_node_t *values[KEY_NUMBER])
-{
-    if (!root || root->type != YAML_MAPPING_NODE)
-        return source_fail(source, root, "not a scenario: a mapping of keys to values is expected");
-    for (yaml_node_pair_t *pair = root->data.mapping.pairs.start;
-         pair < root->data.mapping.pairs.top; pair++) {
-        const yaml_node_t *node = yaml_document_get_node(&source->document, pair->key);
-        size_t i = 0;
-        while (i < KEY_NUMBER &&
-               (!source_scalar(node) || strcmp(source_scalar(node), keys[i].name) != 0))
-            i++;
-        if (i == KEY_NUMBER)
-            return unknown_key(source, node);
-        if (values[i])
-            return source_fail(source, node, "key given twice");
-        values[i] = yaml_document_get_node(&source->document, pair->value);
-    }
-    return 0;
 }
 
 static int set_initial(const struct source *source, const struct key *key, struct scenario *out)
@@ -196,10 +121,15 @@ static int set_initial(const struct source *source, const struct key *key, struc
 
 static int read_root(struct source *source, struct scenario *out)
 {
+    const char *names[KEY_NUMBER];
     const yaml_node_t *values[KEY_NUMBER] = {NULL};
-    int rc = find_values(source, yaml_document_get_root_node(&source->document), values);
+    for (size_t i = 0; i < KEY_NUMBER; i++)
+        names[i] = keys[i].name;
+    int rc = source_values(source, yaml_document_get_root_node(&source->document),
+                           "not a scenario: a mapping of keys to values is expected", names,
+                           KEY_NUMBER, values);
     for (size_t i = 0; rc == 0 && i < KEY_NUMBER; i++) {
-        out->lines[i] = values[i] ? values[i]->start_mark.line + 1 : 0;
+        out->lines[i] = values[i] ? source_line(values[i]) : 0;
         rc = values[i] ? read_key(source, &keys[i], values[i], out)
                        : set_initial(source, &keys[i], out);
     }
@@ -208,24 +138,13 @@ static int read_root(struct source *source, struct scenario *out)
 
 int scenario_parse(const char *file, struct slice yaml, struct scenario *out, struct error *error)
 {
-    struct source source = {.file = file, .error = error};
+    struct source source;
     struct scenario scenario = {.file = must_copy(file)};
-    yaml_parser_t parser;
-    if (!yaml_parser_initialize(&parser)) {
-        scenario_release(&scenario);
-        return error_set(error, -ENOMEM, "%s: cannot start the YAML parser", file);
+    int rc = source_open(&source, file, yaml, error);
+    if (rc == 0) {
+        rc = read_root(&source, &scenario);
+        source_close(&source);
     }
-    yaml_parser_set_input_string(&parser, (const unsigned char *)yaml.at, yaml.length);
-    if (!yaml_parser_load(&parser, &source.document)) {
-        int rc = error_usage(error, "%s:%zu: %s", file, parser.problem_mark.line + 1,
-                             parser.problem ? parser.problem : "not YAML");
-        yaml_parser_delete(&parser);
-        scenario_release(&scenario);
-        return rc;
-    }
-    int rc = read_root(&source, &scenario);
-    yaml_document_delete(&source.document);
-    yaml_parser_delete(&parser);
     if (rc < 0)
         scenario_release(&scenario);
     else
@@ -235,21 +154,11 @@ int scenario_parse(const char *file, struct slice yaml, struct scenario *out, st
 
 int scenario_read(const char *path, struct scenario *out, struct error *error)
 {
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return error_usage(error, "%s: %s", path, strerror(errno));
-    char *bytes = must_alloc(1, SCENARIO_BYTES_MAX + 1);
-    size_t length = fread(bytes, 1, SCENARIO_BYTES_MAX + 1, file);
-    int rc = 0;
-    if (ferror(file))
-        rc = error_usage(error, "%s: cannot be read", path);
-    else if (length > SCENARIO_BYTES_MAX)
-        rc = error_usage(error, "%s: larger than a scenario may be (%u bytes)", path,
-                         SCENARIO_BYTES_MAX);
-    else
-        rc = scenario_parse(path, (struct slice){bytes, length}, out, error);
-    (void)fclose(file);
-    free(bytes);
+    struct text yaml = {0};
+    int rc = source_file(path, "scenario", &yaml, error);
+    if (rc == 0)
+        rc = scenario_parse(path, (struct slice){text_string(&yaml), yaml.length}, out, error);
+    text_release(&yaml);
     return rc;
 }
 

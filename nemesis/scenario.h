@@ -16,7 +16,6 @@
 
 #include "nemesis/plan.h"
 
-#define SCENARIO_BYTES_MAX (1u << 20)
 #define SCENARIO_STEPS_MAX 10000u
 #define SCENARIO_KEYS_MAX 20u
 

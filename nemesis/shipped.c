@@ -2,20 +2,16 @@
 
 #include <string.h>
 
+#include "nemesis/yaml_source.h"
+
 int shipped_parse(const struct shipped_scenario *shipped, struct scenario *out, struct error *error)
 {
     return scenario_parse(shipped->name, slice_of(shipped->text), out, error);
 }
 
-static bool is_path(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return strchr(name, '/') || (dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0));
-}
-
 int scenario_find(const char *name, struct scenario *out, struct error *error)
 {
-    if (is_path(name))
+    if (source_is_path(name))
         return scenario_read(name, out, error);
     for (const struct shipped_scenario *shipped = shipped_scenarios; shipped->name; shipped++)
         if (strcmp(shipped->name, name) == 0)

@@ -348,3 +348,26 @@ out:
     text_release(&path);
     return rc;
 }
+
+static bool listed(const char *const *names, const char *name)
+{
+    for (; *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+void command_again(const struct command_line *line, const char *const *aside, struct text *out)
+{
+    text_add(out, "%s", line->path);
+    for (uint32_t i = 0; line->command->options[i].name; i++) {
+        const struct command_option *option = &line->command->options[i];
+        if (!line->values[i].given || listed(aside, option->name))
+            continue;
+        text_add(out, " --%s", option->name);
+        if (option->type == ARGUMENT_NONE)
+            continue;
+        text_add(out, " ");
+        text_add_shell(out, slice_of(line->values[i].text));
+    }
+}

@@ -87,6 +87,10 @@ bool command_has(const struct command_line *line, const char *name);
 int command_give(struct command_line *line, const char *name, const char *text,
                  struct error *error);
 
+/* The command as it was given, words quoted for a shell, without the options that `aside`
+ * (NULL-terminated long names) lists. */
+void command_again(const struct command_line *line, const char *const *aside, struct text *out);
+
 /* Parse argv[1..] for `command`. `line` is filled on success; command_line_release() frees it.
  * Usage errors only. `ret_help` says that --help was asked for; then nothing else was looked at. */
 int command_parse(const struct command *command, const char *path, int argc, char **argv,

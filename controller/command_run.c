@@ -3,47 +3,9 @@
 #include "controller/command.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/units.h"
-#include "controller/fuse_mount.h"
 #include "controller/run_options.h"
-#include "controller/scenario_use.h"
-#include "controller/service_use.h"
-#include "simulator/suited.h"
-
-/* "all" is all that can be done to real processes on this machine; a disk fault named is tried, and
- * skipped with the reason where there are no disks to trouble. What the algorithm cannot do is not
- * drawn for it, unless it alone was asked for. */
-static int named_faults(const struct command_line *line, struct run_config *config,
-                        struct error *error)
-{
-    struct error missing;
-    const char *fix;
-    const char *text = command_text(line, "faults");
-    int rc = faults_parse(text, config->faults, &config->fault_count, error);
-    if (rc < 0)
-        return rc;
-    config->fault_count = suited_faults(config->algorithm, config->faults, config->fault_count);
-    if (strcmp(text, "all") == 0 && fuse_probe(&missing, &fix) < 0)
-        config->fault_count = faults_without(config->faults, config->fault_count, FACILITY_DISK);
-    return 0;
-}
-
-/* The faults: drawn of kinds, or as a scenario has them. */
-static int parse_faults(const struct scenario_use *use, struct run_config *config,
-                        struct error *error)
-{
-    const struct command_line *line = &use->line;
-    config->fault_every_ns = use->given ? 0 : command_number(line, "every");
-    if (!use->given)
-        return named_faults(line, config, error);
-    config->schedule = &use->scenario.schedule;
-    config->scenario = command_text(line, "scenario");
-    config->fault_count = use->kind_count;
-    memcpy(config->faults, use->kinds, sizeof use->kinds);
-    return 0;
-}
 
 /* Not silently: the outcome may depend on it. */
 static void note_physics(const struct scenario_use *use)
@@ -51,45 +13,6 @@ static void note_physics(const struct scenario_use *use)
     if (use->given && *use->scenario.physics)
         (void)fprintf(stderr,
                       "coup run: physics of the scenario are for coup sim; not used here\n");
-}
-
-static int parse_config(const struct scenario_use *use, struct run_config *config,
-                        struct service_use *service, struct error *error)
-{
-    const struct command_line *line = &use->line;
-    *config = (struct run_config){
-        .seed =
-            command_given(line, "seed") ? command_number(line, "seed") : run_options_draw_seed(),
-        .elector.nodes = (uint32_t)command_number(line, "nodes"),
-        .elector.witnesses = (uint32_t)command_number(line, "witness"),
-        .duration_ns = command_number(line, "time"),
-        .fenced = command_number(line, "resource") == 0,
-        .clients = (uint32_t)command_number(line, "clients"),
-        .rate = command_number(line, "rate"),
-        .trace = command_given(line, "trace"),
-        .stop_on_violation =
-            command_given(line, "stop-on-violation") || command_given(line, "hold"),
-        .hold = command_given(line, "hold"),
-        .folder = command_text(line, "output"),
-        .print = true,
-        .json = command_given(line, "json"),
-        .quiet = command_given(line, "quiet"),
-    };
-    int rc = run_options_algorithm(command_text(line, "algorithm"), command_text(line, "set"),
-                                   config, error);
-    if (rc == 0)
-        rc = parse_faults(use, config, error);
-    if (rc == 0 && command_given(line, "expect") &&
-        (rc = expectation_parse(command_text(line, "expect"), &config->expect, error)) < 0)
-        error_prefix(error, "--expect");
-    if (rc == 0)
-        rc = service_use(command_text(line, "service"), service, config, error);
-    if (rc == 0 && !use->given && config->service && config->service->kind->program)
-        config->fault_count =
-            faults_without(config->faults, config->fault_count, FACILITY_MESSAGES);
-    if (rc == 0)
-        rc = run_options_network(command_text(line, "network"), &config->network, error);
-    return rc;
 }
 
 static int run_parsed(const struct command_line *line, struct run_config *config,
@@ -115,7 +38,7 @@ static int run_run(const struct command_line *line, struct error *error)
     int rc = scenario_use(line, &use, error);
     if (rc < 0)
         return rc;
-    rc = parse_config(&use, &config, &service, error);
+    rc = run_options_config(&use, &service, &config, error);
     if (rc == 0) {
         if (!config.quiet)
             note_physics(&use);

@@ -2,10 +2,12 @@
 #include "controller/run_options.h"
 
 #include <assert.h>
+#include <string.h>
 #include <sys/random.h>
 
-#include "controller/service_use.h"
+#include "controller/fuse_mount.h"
 #include "nemesis/network/backend.h"
+#include "simulator/suited.h"
 
 int run_options_algorithm(const char *algorithm, const char *knobs, struct run_config *config,
                           struct error *error)
@@ -60,4 +62,76 @@ uint64_t run_options_draw_seed(void)
     assert(got == sizeof seed); /* never short for so few bytes */
     (void)got;
     return seed;
+}
+
+/* "all" is all that can be done to real processes on this machine; a disk fault named is tried, and
+ * skipped with the reason where there are no disks to trouble. What the algorithm cannot do is not
+ * drawn for it, unless it alone was asked for. */
+static int named_faults(const struct command_line *line, struct run_config *config,
+                        struct error *error)
+{
+    struct error missing;
+    const char *fix;
+    const char *text = command_text(line, "faults");
+    int rc = faults_parse(text, config->faults, &config->fault_count, error);
+    if (rc < 0)
+        return rc;
+    config->fault_count = suited_faults(config->algorithm, config->faults, config->fault_count);
+    if (strcmp(text, "all") == 0 && fuse_probe(&missing, &fix) < 0)
+        config->fault_count = faults_without(config->faults, config->fault_count, FACILITY_DISK);
+    return 0;
+}
+
+/* The faults: drawn of kinds, or as a scenario has them. */
+static int parse_faults(const struct scenario_use *use, struct run_config *config,
+                        struct error *error)
+{
+    const struct command_line *line = &use->line;
+    config->fault_every_ns = use->given ? 0 : command_number(line, "every");
+    if (!use->given)
+        return named_faults(line, config, error);
+    config->schedule = &use->scenario.schedule;
+    config->scenario = command_text(line, "scenario");
+    config->fault_count = use->kind_count;
+    memcpy(config->faults, use->kinds, sizeof use->kinds);
+    return 0;
+}
+
+int run_options_config(const struct scenario_use *use, struct service_use *service,
+                       struct run_config *config, struct error *error)
+{
+    const struct command_line *line = &use->line;
+    *config = (struct run_config){
+        .seed =
+            command_given(line, "seed") ? command_number(line, "seed") : run_options_draw_seed(),
+        .elector.nodes = (uint32_t)command_number(line, "nodes"),
+        .elector.witnesses = (uint32_t)command_number(line, "witness"),
+        .duration_ns = command_number(line, "time"),
+        .fenced = command_number(line, "resource") == 0,
+        .clients = (uint32_t)command_number(line, "clients"),
+        .rate = command_number(line, "rate"),
+        .trace = command_given(line, "trace"),
+        .stop_on_violation =
+            command_given(line, "stop-on-violation") || command_given(line, "hold"),
+        .hold = command_given(line, "hold"),
+        .folder = command_text(line, "output"),
+        .print = true,
+        .json = command_given(line, "json"),
+        .quiet = command_given(line, "quiet"),
+    };
+    int rc = run_options_algorithm(command_text(line, "algorithm"), command_text(line, "set"),
+                                   config, error);
+    if (rc == 0)
+        rc = parse_faults(use, config, error);
+    if (rc == 0 && command_given(line, "expect") &&
+        (rc = expectation_parse(command_text(line, "expect"), &config->expect, error)) < 0)
+        error_prefix(error, "--expect");
+    if (rc == 0)
+        rc = service_use(command_text(line, "service"), service, config, error);
+    if (rc == 0 && !use->given && config->service && config->service->kind->program)
+        config->fault_count =
+            faults_without(config->faults, config->fault_count, FACILITY_MESSAGES);
+    if (rc == 0)
+        rc = run_options_network(command_text(line, "network"), &config->network, error);
+    return rc;
 }

@@ -4,6 +4,8 @@
 #define COUP_CONTROLLER_RUN_OPTIONS_H
 
 #include "controller/run.h"
+#include "controller/scenario_use.h"
+#include "controller/service_use.h"
 
 /* Algorithm with its options, and knobs (NULL: none changed), for the nodes and witnesses that
  * `config` has already. What cannot be together is a usage error. */
@@ -12,6 +14,10 @@ int run_options_algorithm(const char *algorithm, const char *knobs, struct run_c
 
 /* "auto" is the first backend that works here. */
 int run_options_network(const char *name, const struct network_backend **out, struct error *error);
+
+/* All of a command line of `coup run`; borrows `use` and `service`, which is filled. */
+int run_options_config(const struct scenario_use *use, struct service_use *service,
+                       struct run_config *config, struct error *error);
 
 /* Short enough to be typed again. */
 uint64_t run_options_draw_seed(void);

@@ -15,6 +15,7 @@
 #include "controller/interrupts.h"
 #include "controller/output.h"
 #include "controller/run_folder.h"
+#include "controller/sim_keep.h"
 #include "report/verdict.h"
 
 /* The rest of the failures is only counted. */
@@ -91,20 +92,6 @@ static void draw_line(void *context)
 
 /* --- keeping a run --- */
 
-static int write_file(const char *path, struct slice bytes, struct error *error)
-{
-    FILE *file = fopen(path, "we");
-    if (!file)
-        return error_usage(error, "create %s: %s", path, strerror(errno));
-    bool whole = fwrite(bytes.at, 1, bytes.length, file) == bytes.length;
-    int code = errno;
-    if (fclose(file) != 0 && whole) {
-        whole = false;
-        code = errno;
-    }
-    return whole ? 0 : error_set(error, -code, "write %s: %s", path, strerror(code));
-}
-
 static int open_folder(struct sweep *sweep, struct error *error)
 {
     if (sweep->folder.length)
@@ -127,42 +114,18 @@ static void shown_command_of(const struct sweep_order *order, uint64_t seed, str
     text_release(&command);
 }
 
-/* Add the verdict and write the file. */
-static int store(struct sim_result *result, const char *path, struct error *error)
-{
-    struct report report = {.data = &result->report, .header = &result->header};
-    struct text json = {0};
-    report_json(&report, &json);
-    int rc = history_verdict(result->writer, (struct slice){json.at, json.length}, error);
-    text_release(&json);
-    return rc < 0 ? rc : write_file(path, sim_result_bytes(result), error);
-}
-
-/* The same run once more, now recorded: nothing is slower for being able to. */
 static int keep(struct sweep *sweep, const struct sweep_outcome *outcome, char **ret_path,
                 struct error *error)
 {
-    struct sim_config config;
-    struct sim_result result;
     struct text path = {0}, command = {0};
     int rc = open_folder(sweep, error);
     if (rc < 0)
         return rc;
-    swarm_draw(&sweep->order->request, outcome->seed, &config);
-    command_of(sweep->order, outcome->seed, &command);
-    config.command = text_string(&command);
-    config.record = SIM_KEEP;
-    rc = sim_run(&config, &result, error);
-    text_release(&command);
-    if (rc < 0)
-        return rc;
     text_add(&path, "%s/seed-%" PRIu64 ".coup", text_string(&sweep->folder), outcome->seed);
-    if (result.hash != outcome->hash)
-        rc = error_set(error, -EPROTO, "seed %" PRIu64 " gives another run when repeated",
-                       outcome->seed);
-    if (rc == 0)
-        rc = store(&result, text_string(&path), error);
-    sim_result_release(&result);
+    command_of(sweep->order, outcome->seed, &command);
+    rc =
+        sim_keep(&sweep->order->request, outcome, text_string(&command), text_string(&path), error);
+    text_release(&command);
     if (rc < 0)
         text_release(&path);
     else

@@ -30,8 +30,8 @@ int source_file(const char *path, const char *what, struct text *out, struct err
     FILE *file = fopen(path, "re");
     if (!file)
         return error_usage(error, "%s: %s", path, strerror(errno));
-    for (size_t got; out->length <= YAML_BYTES_MAX &&
-                     (got = fread(piece, 1, sizeof piece, file)) > 0;)
+    for (size_t got;
+         out->length <= YAML_BYTES_MAX && (got = fread(piece, 1, sizeof piece, file)) > 0;)
         text_add_bytes(out, piece, got);
     int rc = 0;
     if (ferror(file))

@@ -1,5 +1,5 @@
-/* Reading YAML by libyaml's document tree, for whoever has a table of keys. Every mistake is a usage
- * error with its place: "F.yaml:7: unknown key 'faults' (accepted: ...)". */
+/* Reading YAML by libyaml's document tree, for whoever has a table of keys. Every mistake is a
+ * usage error with its place: "F.yaml:7: unknown key 'faults' (accepted: ...)". */
 #ifndef COUP_NEMESIS_YAML_SOURCE_H
 #define COUP_NEMESIS_YAML_SOURCE_H
 

@@ -111,7 +111,8 @@ void command_manual(const struct command *root, struct text *out);
 #define COUP_COMMANDS(X) \
     X(run)               \
     X(check)             \
-    X(show) X(report) X(convert) X(replay) X(shrink) X(sim) X(list) X(doctor) X(selftest) X(bench)
+    X(show)              \
+    X(report) X(convert) X(replay) X(shrink) X(sim) X(suite) X(list) X(doctor) X(selftest) X(bench)
 
 extern const struct command command_coup; /* the root: all of the above */
 

@@ -3,12 +3,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 
 #include "base/knobs.h"
 #include "checker/check.h"
 #include "checker/linear/model.h"
 #include "controller/grid.h"
 #include "controller/output.h"
+#include "controller/suite_plan.h"
 #include "nemesis/fault.h"
 #include "nemesis/shipped.h"
 #include "nodes/elector.h"
@@ -152,7 +154,7 @@ static const struct grid_column scenario_columns[] = {{"name", false},   {"algor
 /* They are read at test time: one that cannot be is our own bug. */
 static void list_scenarios(struct grid *grid)
 {
-    for (const struct shipped_scenario *shipped = shipped_scenarios; shipped->name; shipped++) {
+    for (const struct shipped_text *shipped = shipped_scenarios; shipped->name; shipped++) {
         struct scenario scenario;
         struct error error;
         int rc = shipped_parse(shipped, &scenario, &error);
@@ -180,6 +182,27 @@ static void list_models(struct grid *grid)
     }
 }
 
+static const struct grid_column suite_columns[] = {
+    {"name", false}, {"cells", false}, {"budget", false}, {"summary", false}, {NULL, false}};
+
+static void list_suites(struct grid *grid)
+{
+    for (const struct shipped_text *shipped = shipped_suites; shipped->name; shipped++) {
+        struct suite suite;
+        struct error error;
+        char budget[UNIT_TEXT_MAX];
+        int rc = suite_parse(shipped->name, slice_of(shipped->text), &suite, &error);
+        assert(rc == 0); /* as with scenarios */
+        (void)rc;
+        grid_row(grid, 0);
+        grid_cell(grid, "%s", shipped->name);
+        grid_cell(grid, "%" PRIu32, suite.count);
+        grid_cell(grid, "%s", suite.budget_ns ? format_duration(suite.budget_ns, budget) : "-");
+        grid_cell(grid, "%s", suite.summary);
+        suite_release(&suite);
+    }
+}
+
 static const struct listing {
     const char *name;
     const struct grid_column *columns;
@@ -194,6 +217,7 @@ static const struct listing {
     {"bugs", bug_columns, NULL, list_bugs},
     {"scenarios", scenario_columns, NULL, list_scenarios},
     {"models", model_columns, NULL, list_models},
+    {"suites", suite_columns, NULL, list_suites},
 };
 
 #define LISTINGS (sizeof listings / sizeof listings[0])
@@ -249,8 +273,8 @@ static const char *const list_examples[] = {
 const struct command command_list = {
     .name = "list",
     .summary = "list algorithms, what they guarantee, faults, checks, knobs, planted bugs, "
-               "scenarios or models",
-    .arguments = "algorithms|guarantees|faults|checks|knobs|bugs|scenarios|models",
+               "scenarios, models or suites",
+    .arguments = "algorithms|guarantees|faults|checks|knobs|bugs|scenarios|models|suites",
     .arguments_min = 1,
     .arguments_max = 1,
     .options = list_options,

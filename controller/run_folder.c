@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -131,4 +132,19 @@ void run_folder_point(const char *folder)
         rename(text_string(&temporary), RUN_FOLDERS "/latest") < 0)
         (void)unlink(text_string(&temporary)); /* "latest" is no link of ours: left alone */
     text_release(&temporary);
+}
+
+static int remove_one(const char *path, const struct stat *about, int type, struct FTW *place)
+{
+    (void)about;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+int run_folder_remove(const char *folder, struct error *error)
+{
+    if (nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) < 0 && errno != ENOENT)
+        return error_set(error, -errno, "remove %s: %s", folder, strerror(errno));
+    return 0;
 }

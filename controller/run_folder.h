@@ -15,6 +15,9 @@
 int run_folder_create(const char *folder, const char *name, uint64_t seed, struct text *out,
                       struct error *error);
 
+/* It and all in it, which must be coup's own; nothing there is fine. Links are not followed. */
+int run_folder_remove(const char *folder, struct error *error);
+
 /* RUN_FOLDERS/latest points to that folder from now on; one that the user named is left alone. */
 void run_folder_point(const char *folder);
 

@@ -4,7 +4,7 @@
 
 #include "nemesis/yaml_source.h"
 
-int shipped_parse(const struct shipped_scenario *shipped, struct scenario *out, struct error *error)
+int shipped_parse(const struct shipped_text *shipped, struct scenario *out, struct error *error)
 {
     return scenario_parse(shipped->name, slice_of(shipped->text), out, error);
 }
@@ -13,7 +13,7 @@ int scenario_find(const char *name, struct scenario *out, struct error *error)
 {
     if (source_is_path(name))
         return scenario_read(name, out, error);
-    for (const struct shipped_scenario *shipped = shipped_scenarios; shipped->name; shipped++)
+    for (const struct shipped_text *shipped = shipped_scenarios; shipped->name; shipped++)
         if (strcmp(shipped->name, name) == 0)
             return shipped_parse(shipped, out, error);
     return error_usage(error,

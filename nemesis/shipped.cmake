@@ -1,4 +1,5 @@
-# Every scenario of FOLDER as text in the program: OUT is a C file with shipped_scenarios[].
+# Every YAML file of FOLDER as text in the program: OUT is a C file with the array NAME of struct
+# shipped_text.
 file(GLOB files ${FOLDER}/*.yaml)
 list(SORT files)
 set(rows "")
@@ -11,5 +12,5 @@ foreach(file IN LISTS files)
     string(APPEND rows "    {\"${name}\",\n     \"${text}\"},\n")
 endforeach()
 file(WRITE "${OUT}"
-    "#include \"nemesis/shipped.h\"\n\nconst struct shipped_scenario shipped_scenarios[] = {\n"
+    "#include \"nemesis/shipped.h\"\n\nconst struct shipped_text ${NAME}[] = {\n"
     "${rows}    {0},\n};\n")

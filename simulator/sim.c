@@ -147,7 +147,7 @@ static void run_phases(struct sim_world *world, const struct history_header *hea
 
 /* --- the run --- */
 
-static int vet(const struct sim_config *config, struct error *error)
+int sim_vet(const struct sim_config *config, struct error *error)
 {
     if (config->elector.nodes == 0 || config->elector.nodes > SIMULATED_NODES_MAX)
         return error_usage(error, "%u nodes: the simulator takes 1 to %u", config->elector.nodes,
@@ -223,7 +223,7 @@ static int run_scheduled(const struct sim_config *config, const struct schedule 
 int sim_run(const struct sim_config *config, struct sim_result *out, struct error *error)
 {
     struct schedule drawn = {0};
-    int rc = vet(config, error);
+    int rc = sim_vet(config, error);
     if (rc < 0)
         return rc;
     if (!config->schedule)

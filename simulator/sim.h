@@ -80,6 +80,9 @@ struct sim_result {
     uint32_t faults;            /* scheduled */
 };
 
+/* Whether the cluster can be: a usage error if not. sim_run() asks too. */
+int sim_vet(const struct sim_config *config, struct error *error);
+
 /* 0, or a usage error: options that cannot work together, faults on a cluster too large for them,
  * an unknown check. */
 int sim_run(const struct sim_config *config, struct sim_result *out, struct error *error);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
+
 static int place_of_check(const struct check *check)
 {
     for (int i = 0; checks[i]; i++)
@@ -65,6 +67,16 @@ static void note_faults(const struct measure *measure, struct sweep_outcome *out
     }
 }
 
+static void note_failovers(const struct measure *measure, struct sweep_outcome *out)
+{
+    for (uint32_t i = 0; i < measure->failover_count; i++) {
+        const struct failover *failover = &measure->failovers[i];
+        if (failover->elected_ns != UINT64_MAX && out->failover_count < SWEEP_FAILOVERS_MAX)
+            out->failovers_us[out->failover_count++] =
+                (uint32_t)((failover->elected_ns - failover->lost_ns) / NS_PER_US);
+    }
+}
+
 static int run_again(const struct sim_config *config, struct sweep_outcome *out,
                      struct error *error)
 {
@@ -94,6 +106,7 @@ int sweep_one(const struct swarm_request *request, uint64_t seed, struct sweep_o
                                   .simulated_ns = result.simulated_ns};
     note_checks(&result.report, expected_check(config.expect), out);
     note_faults(&result.report.measure, out);
+    note_failovers(&result.report.measure, out);
     sim_result_release(&result);
     struct text drawn = {0};
     swarm_format(&config, &drawn);

@@ -5,6 +5,8 @@
 
 #include "simulator/swarm.h"
 
+#define SWEEP_FAILOVERS_MAX 16u
+
 struct sweep_outcome {
     uint64_t seed;
     enum verdict verdict;
@@ -13,6 +15,8 @@ struct sweep_outcome {
     uint64_t hash, happenings, events, simulated_ns;
     bool repeated, diverged; /* was it run twice; did the two differ */
     int32_t decided_by;      /* check whose reason this is, -1: none; the expected one if it is */
+    uint32_t failovers_us[SWEEP_FAILOVERS_MAX]; /* from loss of a leader to the next; the first */
+    uint32_t failover_count;
     char reason[400];
     char drawn[800];
 };

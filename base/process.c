@@ -15,6 +15,7 @@ static const struct {
     [PROCESS_NEMESIS] = {"nemesis", false},
     [PROCESS_CONTROLLER] = {"controller", false},
     [PROCESS_SWITCH] = {"switch", false},
+    [PROCESS_TWIN] = {"twin-", true},
 };
 
 bool process_valid(uint32_t process)

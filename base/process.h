@@ -16,6 +16,7 @@ enum process_kind {
     PROCESS_NEMESIS,     /* nemesis */
     PROCESS_CONTROLLER,  /* controller */
     PROCESS_SWITCH,      /* switch */
+    PROCESS_TWIN,        /* twin-2: another process under the id of n2 */
     PROCESS_KINDS,
 };
 
@@ -35,6 +36,19 @@ static inline enum process_kind process_kind(uint32_t process)
 static inline uint32_t process_index(uint32_t process)
 {
     return process & PROCESS_INDEX_MAX;
+}
+
+/* Whether it runs elections; as whom it does, for those it talks to: a twin passes for its node. */
+static inline bool process_elects(uint32_t process)
+{
+    return process_kind(process) == PROCESS_NODE || process_kind(process) == PROCESS_TWIN;
+}
+
+static inline uint32_t process_identity(uint32_t process)
+{
+    return process_kind(process) == PROCESS_TWIN
+               ? PROCESS_NUMBER(PROCESS_NODE, process_index(process))
+               : process;
 }
 
 /* Whether the number stands for a process: numbers from outside may be any. */

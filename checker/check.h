@@ -10,6 +10,23 @@
 #include "histories/event.h"
 #include "histories/header.h"
 
+/* A node and its twin tell two stories under one id: a place for each of them, 1 to STORIES(nodes);
+ * 0: a process that tells none. */
+#define STORIES(nodes) (2 * (nodes))
+static inline uint32_t story_of(uint32_t process, uint32_t nodes)
+{
+    uint32_t id = process_index(process);
+    if (!process_elects(process) || id < 1 || id > nodes)
+        return 0;
+    return process_kind(process) == PROCESS_TWIN ? nodes + id : id;
+}
+
+static inline uint32_t story_process(uint32_t story, uint32_t nodes)
+{
+    return story <= nodes ? PROCESS_NUMBER(PROCESS_NODE, story)
+                          : PROCESS_NUMBER(PROCESS_TWIN, story - nodes);
+}
+
 /* Composed by maximum: invalid outranks unknown outranks valid. */
 enum verdict { VERDICT_VALID, VERDICT_UNKNOWN, VERDICT_INVALID };
 const char *verdict_name(enum verdict verdict);

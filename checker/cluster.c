@@ -149,7 +149,7 @@ static void on_life(struct cluster *cluster, const struct event *event)
     if (member) {
         member->spawned = spawned;
         forget_belief(member, event);
-    } else if (process_kind(event->process) != PROCESS_CLIENT) {
+    } else if (process_kind(event->process) != PROCESS_CLIENT && !process_elects(event->process)) {
         if (!spawned)
             cluster->helpers_down++;
         else if (cluster->helpers_down)

@@ -104,5 +104,6 @@ const struct fault_kind fault_kinds[] = {
     {"resign", "operator", EFFECT_DISTURB},
     {"transfer", "operator", EFFECT_DISTURB},
     {"force-leader", "override", EFFECT_DISTURB},
+    {"duplicate-id", "identity", EFFECT_DISTURB},
     {NULL, NULL, EFFECT_DISTURB},
 };

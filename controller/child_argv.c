@@ -11,6 +11,7 @@ const char *child_program(const struct run_config *run, uint32_t process)
 {
     static const char *const programs[PROCESS_KINDS] = {
         [PROCESS_NODE] = "coup-node",
+        [PROCESS_TWIN] = "coup-node",
         [PROCESS_RESOURCE] = "coup-resource",
         [PROCESS_CLIENT] = "coup-client",
         [PROCESS_COORDINATOR] = "coup-coordinator",
@@ -92,6 +93,10 @@ static void add_node(struct child_argv *argv, const struct child_argv_request *r
     add_count(argv, "clients", request->run->clients);
     add_algorithm(argv, request->run);
     add_text(argv, "state", request->state);
+    if (request->copy) {
+        add_text(argv, "twin", "on");
+        add_text(argv, "copy", request->copy);
+    }
     add_text(argv, "trace", request->run->trace ? "on" : "off");
     if (request->run->service)
         add_text(argv, "service", request->run->service->kind->name);
@@ -128,7 +133,8 @@ void child_argv_build(const struct child_argv_request *request, struct child_arg
     add_word(out, &name);
     add_common(out, request);
     switch (process_kind(request->process)) {
-    case PROCESS_NODE: add_node(out, request); break;
+    case PROCESS_NODE:
+    case PROCESS_TWIN: add_node(out, request); break;
     case PROCESS_RESOURCE: add_resource(out, request); break;
     case PROCESS_COORDINATOR: add_coordinator(out, request); break;
     default: add_client(out, request); break;

@@ -15,6 +15,7 @@ struct child_argv_request {
     uint32_t address_base;
     const char *state; /* its folder */
     const char *log;   /* of the service's own program */
+    const char *copy;  /* of a twin: the node's folder; else NULL */
 };
 
 #define CHILD_WORDS_MAX 24u

@@ -21,11 +21,7 @@ uint64_t world_now(const struct world *world)
 
 bool world_asks_for(const struct world *world, enum facility facility)
 {
-    const struct schedule *schedule = world->config.schedule;
-    for (uint32_t i = 0; i < schedule->count; i++)
-        if (schedule->faults[i].fault->needs == facility)
-            return true;
-    return false;
+    return schedule_needs(world->config.schedule, facility);
 }
 
 const struct view *world_view(const struct world *world)
@@ -83,9 +79,14 @@ static void record_spawn(struct world *world, const struct child *child, uint64_
 
 static int start_child(struct world *world, struct child *child, struct error *error)
 {
-    struct text state = {0}, log = {0};
+    struct text state = {0}, copied = {0}, log = {0};
     struct child_argv words = {0};
-    world_path(world, "state", child->process, "", &state);
+    bool twin = child == world->twin;
+    if (twin)
+        twin_folder(world, &state);
+    else
+        world_path(world, "state", child->process, "", &state);
+    world_path(world, "state", process_identity(child->process), "", &copied);
     text_add(&log, "%s/logs/service.log", world->config.folder);
     struct child_argv_request request = {
         .run = world->config.run,
@@ -96,6 +97,7 @@ static int start_child(struct world *world, struct child *child, struct error *e
         .address_base = world->address_base,
         .state = text_string(&state),
         .log = text_string(&log),
+        .copy = twin ? text_string(&copied) : NULL,
     };
     child_argv_build(&request, &words);
     int rc = clocks_starting(world, child, error);
@@ -111,6 +113,7 @@ static int start_child(struct world *world, struct child *child, struct error *e
     child_argv_release(&words);
     text_release(&state);
     text_release(&log);
+    text_release(&copied);
     return rc;
 }
 
@@ -148,7 +151,7 @@ static bool is_harness_failure(const struct world *world, const struct child *ch
     if (end->status == EXIT_HARNESS && disks_explain(world, child))
         return false;
     bool never_began = !world->ever_ready[slot_of(world, child)];
-    bool ours = process_kind(child->process) != PROCESS_NODE;
+    bool ours = !process_elects(child->process);
     return end->status == EXIT_HARNESS || end->status == EXIT_USAGE_BAD ||
            (never_began && (ours || end->status == 0));
 }
@@ -201,6 +204,7 @@ static void on_ready(void *context, struct child *child, struct slice address)
     (void)address; /* it follows from the plan of addresses */
     world->ever_ready[slot_of(world, child)] = true;
     actions_ready(world, child);
+    twin_ready(world, child);
     if (process_kind(child->process) == PROCESS_CLIENT && world->client_words)
         child_send(child, &(struct control){.verb = CONTROL_COMMAND,
                                             .text = slice_of(world->client_words)});
@@ -254,7 +258,8 @@ static int start_all(struct world *world, struct error *error)
 {
     int rc = 0;
     for (uint32_t i = 0; i < children_count(world->children) && rc == 0; i++)
-        rc = start_child(world, children_at(world->children, i), error);
+        if (children_at(world->children, i) != world->twin)
+            rc = start_child(world, children_at(world->children, i), error);
     return rc;
 }
 
@@ -296,18 +301,17 @@ int world_open(const struct world_config *config, struct world **out, struct err
 
 bool world_ready(const struct world *world)
 {
-    for (uint32_t i = 0; i < children_count(world->children); i++)
-        if (!children_at(world->children, i)->ready)
-            return false;
-    return true;
+    return world_unready(world) == WORLD_NOBODY;
 }
 
 uint32_t world_unready(const struct world *world)
 {
-    uint32_t i = 0;
-    while (children_at(world->children, i)->ready)
-        i++;
-    return children_at(world->children, i)->process;
+    for (uint32_t i = 0; i < children_count(world->children); i++) {
+        const struct child *child = children_at(world->children, i);
+        if (!child->ready && child != world->twin)
+            return child->process;
+    }
+    return WORLD_NOBODY;
 }
 
 bool world_crashed(const struct world *world)
@@ -330,6 +334,8 @@ void world_tick(struct world *world)
         if (due_ns == 0 || due_ns > now_ns || world->finishing || world->broken)
             continue;
         world->restart_ns[i] = 0;
+        if (children_at(world->children, i) == world->twin && world->twin_of == 0)
+            continue; /* the fault is over */
         if (children_at(world->children, i)->pid == 0)
             world_start(world, children_at(world->children, i));
     }

@@ -34,7 +34,8 @@ const struct view *world_view(const struct world *world);
 
 /* Every process that runs has reported that it listens. */
 bool world_ready(const struct world *world);
-/* Some process that is not ready, for the message that says so; call when !world_ready(). */
+/* Some process that is not ready, for the message that says so, or WORLD_NOBODY. */
+#define WORLD_NOBODY UINT32_MAX
 uint32_t world_unready(const struct world *world);
 
 /* Some process has ended by itself, in a way that is no failure of ours. */
@@ -57,7 +58,6 @@ void world_tick(struct world *world);
 void world_tell_clients(struct world *world, const char *words);
 
 /* Let every process end by itself; world_left() is one that has not, or WORLD_NOBODY. */
-#define WORLD_NOBODY UINT32_MAX
 void world_finish(struct world *world);
 uint32_t world_left(const struct world *world);
 

@@ -98,6 +98,24 @@ static int add_kind(struct world *world, enum process_kind kind, uint32_t count,
     return rc;
 }
 
+/* Whose twin it is shows when it starts; it gets a state folder then. */
+static int add_twin(struct world *world, int home, struct error *error)
+{
+    struct text program = {0}, log = {0};
+    uint32_t process = PROCESS_NUMBER(PROCESS_TWIN, 1);
+    int netns = -1;
+    int rc = new_netns(home, &netns, error);
+    text_add(&program, "%s/%s", text_string(&world->programs),
+             child_program(world->config.run, process));
+    text_add(&log, "%s/logs/twin.log", world->config.folder);
+    if (rc == 0)
+        world->twin =
+            children_add(world->children, process, text_string(&program), text_string(&log), netns);
+    text_release(&program);
+    text_release(&log);
+    return rc;
+}
+
 static int add_processes(struct world *world, struct error *error)
 {
     const struct run_config *run = world->config.run;
@@ -111,6 +129,8 @@ static int add_processes(struct world *world, struct error *error)
         rc = add_process(world, PROCESS_NUMBER(PROCESS_RESOURCE, 0), home, error);
     if (rc == 0)
         rc = add_kind(world, PROCESS_CLIENT, run->clients, home, error);
+    if (rc == 0 && world_asks_for(world, FACILITY_TWIN))
+        rc = add_twin(world, home, error);
     (void)close(home); /* a namespace's descriptor has nothing to write */
     return rc;
 }

@@ -10,7 +10,7 @@
 #include "nodes/clock.h"
 #include "nodes/filter.h"
 
-#define WORLD_CHILDREN_MAX (NODES_MAX + CLIENTS_MAX + 2u)
+#define WORLD_CHILDREN_MAX (NODES_MAX + CLIENTS_MAX + 3u)
 
 enum action_kind {
     DO_KILL,
@@ -23,7 +23,8 @@ enum action_kind {
     DO_TERMINATE,
     DO_CRASH,
     DO_HALT,
-    DO_MESSAGES
+    DO_MESSAGES,
+    DO_TWIN
 };
 
 /* Asked for by the nemesis, not yet seen to be done. */
@@ -64,7 +65,11 @@ struct world {
     node_set disarmed;                   /* told not to stop itself after all, maybe too late */
     struct bent_clock clocks[NODES_MAX]; /* by node id - 1 */
     const char *clock_environment[NODES_MAX][BENT_CLOCK_WORDS];
-    struct helper *disks;                 /* coup-disk; NULL: disks are the machine's own */
+    struct child *twin;   /* runs while a node has one; NULL: the schedule wants none */
+    uint32_t twin_of;     /* the node that has it; 0: none has */
+    uint32_t twin_copies; /* so many were made */
+    bool twin_is_apart;   /* each other node reaches one of the two */
+    struct helper *disks; /* coup-disk; NULL: disks are the machine's own */
     uint64_t failing_until_ns[NODES_MAX]; /* by node id - 1: its disk may make it give up */
     struct text disks_problem;            /* why they cannot be troubled here; empty: they can */
     bool crashed;                         /* some process ended by itself */
@@ -160,6 +165,16 @@ void messages_started(struct world *world, struct child *child);
 const char *messages_missing(const struct world *world);
 /* A rule that has met a message has one less to meet. */
 void messages_event(struct world *world, const struct event *event);
+
+/* world_twin.c: a second process under the id of a node, if the schedule asks for it. */
+void twin_act(struct world *world, uint64_t ticket, uint32_t node, const struct act *act);
+/* Some process reports that it listens, or has ended. */
+void twin_ready(struct world *world, struct child *child);
+void twin_ended(struct world *world, const struct child *child, const char *how);
+/* The node that has a twin, or had one that has not ended yet; 0: none. */
+uint32_t twin_node(const struct world *world);
+/* The folder that the twin keeps its state in. */
+void twin_folder(const struct world *world, struct text *out);
 
 /* True if the run's schedule has a fault that needs it. */
 bool world_asks_for(const struct world *world, enum facility facility);

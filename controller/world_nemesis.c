@@ -182,6 +182,7 @@ void actions_ended(struct world *world, struct child *child, const struct child_
     action_settle(world, DO_PAUSE, party_of(world, child), false, text_string(&proof));
     action_settle(world, DO_RESUME, party_of(world, child), true, text_string(&proof));
     disks_ended(world, child);
+    twin_ended(world, child, text_string(&proof));
     act_ended(world, child, end->by == BY_SCHEDULE, text_string(&proof));
     if (end->by == BY_SCHEDULE && action_waits(world, DO_RESTART, party_of(world, child)))
         world_start(world, child); /* asked for while it was still ending */
@@ -221,6 +222,8 @@ static void on_act(void *context, uint64_t ticket, uint32_t node, const struct a
         clocks_bend(context, ticket, node, &act->clock);
     else if (act->action == ACTION_MESSAGES)
         messages_act(context, ticket, node, act);
+    else if (act->action == ACTION_TWIN)
+        twin_act(context, ticket, node, act);
     else if (act->action == ACTION_SESSION)
         drop_sessions(context, ticket, node, act->undo);
     else if (act->action == ACTION_DISK || act->action == ACTION_POWER ||
@@ -289,6 +292,7 @@ static void on_view(void *context, struct cluster_view *out)
     out->missing[FACILITY_DISK] = disks_missing(world);
     out->missing[FACILITY_MESSAGES] = messages_missing(world);
     suited_view(world->config.run->algorithm, out);
+    out->twin = twin_node(world);
 }
 
 /* The engine stamped it when it happened. */

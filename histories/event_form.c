@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #define ANYBODY ((1u << PROCESS_KINDS) - 1)
-#define NODE (1u << PROCESS_NODE)
+#define NODE (1u << PROCESS_NODE | 1u << PROCESS_TWIN)
 #define CLIENT (1u << PROCESS_CLIENT)
 #define RESOURCE (1u << PROCESS_RESOURCE)
 #define COORDINATOR (1u << PROCESS_COORDINATOR)

@@ -17,9 +17,17 @@ enum process_action {
     ACTION_POWER,     /* SIGKILL, and its disk loses what was not synced; undone by a restart */
     ACTION_WIPE,      /* SIGKILL, and its disk is empty; undone by a restart */
     ACTION_SESSION,   /* the coordination service forgets its sessions; cannot be undone */
+    ACTION_TWIN,      /* run another one beside it, from a copy of its state */
     ACTION_COMMAND,   /* tell it something; nothing is left to undo */
     ACTION_MESSAGES,  /* do something to election messages that reach it */
 };
+
+/* Who reaches the twin, and not the node, of those who reach one of the two: every second process
+ * of its kind. */
+static inline bool twin_takes(uint32_t process_index)
+{
+    return process_index % 2 == 0;
+}
 
 /* Of a node that makes its state durable: nothing is written yet; the new file is, but is not in
  * place; it is, and nobody has been told. */
@@ -97,6 +105,7 @@ struct act {
     /* ACTION_CLOCK. A fault's own contribution; what a world is asked for is the sum of all active
      * ones, so undoing is asking for what is left. */
     struct clock_bend clock;
+    bool apart;                    /* ACTION_TWIN: each other node reaches one of the two */
     enum operator_command command; /* ACTION_COMMAND */
     enum write_point point;        /* ACTION_CRASH */
     enum halt_point halt;          /* ACTION_HALT */

@@ -116,7 +116,8 @@ bool fault_takes_any(const struct fault *fault);
     X(degraded_service) \
     X(resign) \
     X(transfer) \
-    X(force_leader)
+    X(force_leader) \
+    X(duplicate_id)
 /* clang-format on */
 
 extern const struct fault *const faults[]; /* NULL-terminated */

@@ -72,6 +72,8 @@ int schedule_read(char *const *lines, uint32_t count, uint32_t nodes, struct sch
 void schedule_add(struct schedule *schedule, const struct scheduled_fault *scheduled);
 /* The kinds that come up in it, without repeats, in registry order. Returns how many. */
 uint32_t schedule_kinds(const struct schedule *schedule, const struct fault *out[FAULTS_MAX]);
+/* True if it has a fault that needs this. */
+bool schedule_needs(const struct schedule *schedule, enum facility facility);
 void schedule_release(struct schedule *schedule);
 
 #endif

@@ -295,3 +295,11 @@ int schedule_read(char *const *lines, uint32_t count, uint32_t nodes, struct sch
     *out = schedule;
     return 0;
 }
+
+bool schedule_needs(const struct schedule *schedule, enum facility facility)
+{
+    for (uint32_t i = 0; i < schedule->count; i++)
+        if (schedule->faults[i].fault->needs == facility)
+            return true;
+    return false;
+}

@@ -60,6 +60,7 @@ enum facility {
     FACILITY_SERVICE, /* a coordination service; cluster_view.service says whether there is one */
     FACILITY_TRANSFER,
     FACILITY_MESSAGES, /* election messages pass through hands of ours */
+    FACILITY_TWIN,     /* room for a second process under some node's id */
     FACILITIES,
 };
 
@@ -74,6 +75,7 @@ struct cluster_view {
      * is none, or it is out of reach. No set above holds it. */
     uint32_t service;
     bool service_running, service_paused;
+    uint32_t twin;                   /* the node that has a twin; 0: none has */
     bool stands_alone;               /* who is told to stand has something to write by that */
     uint32_t actor;                  /* whose event the fault waited for; 0: it waited for none */
     node_set to;                     /* of a fault between two sides: the one that receives */

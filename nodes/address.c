@@ -16,6 +16,7 @@ uint32_t address_of(uint32_t base, uint32_t process)
     case PROCESS_CLIENT:
     case PROCESS_COORDINATOR:
     case PROCESS_RESOURCE: return base + first_of[process_kind(process)] + process_index(process);
+    case PROCESS_TWIN: return base + ADDRESS_TWIN;
     default: return 0;
     }
 }

@@ -13,6 +13,7 @@
 #define ADDRESS_PREFIX_BITS 24u
 #define ADDRESS_RESOURCE 101u /* behind the nodes, 1..NODES_MAX */
 #define ADDRESS_COORDINATOR 102u
+#define ADDRESS_TWIN 103u    /* of whichever node has one: there is one at a time */
 #define ADDRESS_CLIENTS 110u /* client k is at 110 + k */
 
 /* 0 for a process that has no address (nemesis, controller, switch). */

@@ -36,6 +36,8 @@ enum program {
     X(knobs, "knobs", TEXT, N | R | C | S | K, "", 0, 0, "knobs that differ from their defaults") \
     X(state, "state", TEXT, N | R | S | K, NULL, 0, 0, "folder for what must survive a crash")    \
     X(fenced, "mode", MODE, R, "fenced", 0, 0, "fenced or unfenced")                              \
+    X(twin, "twin", SWITCH, N, "off", 0, 0, "another process runs under this id already")         \
+    X(copy, "copy", TEXT, N, "", 0, 0, "folder whose files the state begins with")                \
     X(trace, "trace", SWITCH, N, "off", 0, 0, "record every message")                             \
     X(service, "service", TEXT, N | K, "embedded", 0, 0, "coordination service that is asked")    \
     X(program, "program", TEXT, K, NULL, 0, 0, "the service's own program, as a path")            \

@@ -4,16 +4,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-void chronicle_init(struct chronicle *chronicle, const struct algorithm *algorithm, uint32_t id,
-                    bool trace)
+void chronicle_init(struct chronicle *chronicle, const struct algorithm *algorithm,
+                    uint32_t process, bool trace)
 {
     assert(algorithm_kind_count(algorithm) <= CHRONICLE_KINDS_MAX);
-    *chronicle = (struct chronicle){.algorithm = algorithm, .id = id, .trace = trace};
+    *chronicle = (struct chronicle){.algorithm = algorithm, .process = process, .trace = trace};
 }
 
 static struct event *info(const struct chronicle *chronicle, enum event_f f, struct outbox *outbox)
 {
-    return outbox_event(outbox, PROCESS_NUMBER(PROCESS_NODE, chronicle->id), EVENT_INFO, f);
+    return outbox_event(outbox, chronicle->process, EVENT_INFO, f);
 }
 
 static void set_if(struct event *event, enum event_field field, uint64_t number)
@@ -112,7 +112,7 @@ void chronicle_step(struct chronicle *chronicle, const struct output *output, st
     const struct belief *last = &chronicle->last;
     struct belief now = output->belief;
     if (now.role == ROLE_LEADER)
-        now.leader = chronicle->id;
+        now.leader = process_index(chronicle->process);
     bool ended = last->role == ROLE_LEADER && !same_reign(last, &now);
     if (ended)
         add_end_of_reign(chronicle, output->step_reason, outbox);

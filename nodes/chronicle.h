@@ -11,15 +11,15 @@
 
 struct chronicle {
     const struct algorithm *algorithm;
-    uint32_t id; /* the node */
-    bool trace;  /* record every message too */
+    uint32_t process; /* whose events they are: a node, or its twin */
+    bool trace;       /* record every message too */
     struct belief last;
     uint64_t sent[CHRONICLE_KINDS_MAX], dropped[CHRONICLE_KINDS_MAX];
 };
 
 /* Belief starts as "follower of nobody". */
-void chronicle_init(struct chronicle *chronicle, const struct algorithm *algorithm, uint32_t id,
-                    bool trace);
+void chronicle_init(struct chronicle *chronicle, const struct algorithm *algorithm,
+                    uint32_t process, bool trace);
 
 /* The events of one step, in this order: the end of a reign (with the term that ended), what was
  * persisted, the elector's notes, then the new reign or leader. Call it once the record is durable;

@@ -15,6 +15,8 @@
  *                          is sent; before it sends anything to other nodes) |
  *                          message ... (nodes/edge.h; coup-coordinator too)
  *       coup-client        start | stop
+ *       all of these       twin N off|both|only (whom messages for node N reach: it, its twin too,
+ *                          the twin alone)
  *       coup-switch        link lines (nemesis/network/README.md) | counters
  *       coup-disk          nemesis/disk/disk_command.h
  *   EOF on stdin ends every child; its exit code is 0 then.

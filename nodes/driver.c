@@ -125,9 +125,15 @@ static void on_counts(void *context)
 
 /* Two incarnations of one node must not draw the same numbers, or they would repeat a split vote.
  */
+static uint32_t own_process(const struct arguments *arguments)
+{
+    return PROCESS_NUMBER(arguments->twin ? PROCESS_TWIN : PROCESS_NODE, arguments->id);
+}
+
 static uint64_t own_seed(const struct arguments *arguments)
 {
-    return mix64(arguments->seed ^ mix64(arguments->id << 32 | arguments->incarnation));
+    uint64_t process = own_process(arguments);
+    return mix64(arguments->seed ^ mix64(process << 32 | arguments->incarnation));
 }
 
 int driver_open(struct driver *driver, struct shell *shell, struct error *error)
@@ -145,12 +151,17 @@ int driver_open(struct driver *driver, struct shell *shell, struct error *error)
     if (rc < 0)
         return rc;
     const struct store_owner owner = {driver->config.id, arguments->run, driver->algorithm->name};
+    if (arguments->copy[0])
+        rc = store_copy(arguments->copy, arguments->state, error);
+    if (rc < 0)
+        return rc;
     rc = store_open(arguments->state, &owner, &driver->store, &driver->stored, error);
     if (rc < 0)
         return rc;
-    chronicle_init(&driver->chronicle, driver->algorithm, driver->config.id, arguments->trace);
+    chronicle_init(&driver->chronicle, driver->algorithm, own_process(arguments), arguments->trace);
     service_init(&driver->service,
                  &(struct service_config){.id = driver->config.id,
+                                          .twin = arguments->twin,
                                           .incarnation = arguments->incarnation,
                                           .write_every_ns = shell->knobs.write_every,
                                           .request_timeout_ns = shell->knobs.request_timeout});

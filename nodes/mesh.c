@@ -56,7 +56,10 @@ struct mesh {
     struct wire_context context;
     struct mesh_events events;
     struct random random; /* only spreads dialling in time */
-    uint32_t base;        /* nodes/address.h */
+    uint32_t base, home;  /* nodes/address.h */
+    uint32_t twin_of;     /* the node that has a twin; 0: none has */
+    enum mesh_reach reach;
+    bool twin_open;
     nng_socket listener;
     uv_poll_t readable;
     uv_async_t changed;
@@ -66,8 +69,13 @@ struct mesh {
     uint64_t foreign, malformed;
     uint32_t unconnected; /* peers, at the last look */
     uint32_t peer_count;
-    struct peer peers[];
+    struct peer peers[]; /* and one more, the twin */
 };
+
+static struct peer *twin_peer(struct mesh *mesh)
+{
+    return &mesh->peers[mesh->peer_count];
+}
 
 /* The one place where NNG's codes become errno. */
 static int nng_failed(struct error *error, int code, const char *what, const char *where)
@@ -155,12 +163,13 @@ static void redial(void *context)
 {
     struct mesh *mesh = context;
     uint64_t now_ns = clock_own_ns(), next_ns = UINT64_MAX;
+    uint32_t count = mesh->peer_count + (mesh->twin_of != 0);
     mesh->unconnected = 0;
-    for (uint32_t i = 0; i < mesh->peer_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         observe(&mesh->peers[i], now_ns);
         mesh->unconnected += !mesh->peers[i].connected;
     }
-    for (uint32_t i = 0; i < mesh->peer_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         struct peer *peer = &mesh->peers[i];
         if (peer->connected)
             continue;
@@ -269,23 +278,30 @@ static void on_readable(uv_poll_t *poll, int status, int events)
         mesh->events.drained(mesh->events.context);
 }
 
-bool mesh_send(struct mesh *mesh, const struct envelope *envelope)
+/* What is encoded; false: it certainly did not leave. */
+static bool send_encoded(const struct mesh *mesh, struct peer *peer)
 {
-    struct peer *peer = peer_find(mesh, envelope->target);
     nng_msg *message = NULL;
-    if (!peer || atomic_load(&peer->pipes) == 0)
-        return false;
-    struct envelope sent = *envelope;
-    sent.run = mesh->context.run;
-    text_clear(&mesh->encoded);
-    wire_encode(&sent, &mesh->encoded);
-    if (nng_msg_alloc(&message, 0) != 0)
+    if (!peer || atomic_load(&peer->pipes) == 0 || nng_msg_alloc(&message, 0) != 0)
         return false;
     if (nng_msg_append(message, mesh->encoded.at, mesh->encoded.length) == 0 &&
         nng_sendmsg(peer->socket, message, NNG_FLAG_NONBLOCK) == 0)
         return true;
     nng_msg_free(message);
     return false;
+}
+
+bool mesh_send(struct mesh *mesh, const struct envelope *envelope)
+{
+    struct envelope sent = *envelope;
+    bool twinned = mesh->twin_of && envelope->target == mesh->twin_of;
+    sent.run = mesh->context.run;
+    text_clear(&mesh->encoded);
+    wire_encode(&sent, &mesh->encoded);
+    bool to_node = (!twinned || mesh->reach != REACH_TWIN) &&
+                   send_encoded(mesh, peer_find(mesh, envelope->target));
+    bool to_twin = twinned && send_encoded(mesh, twin_peer(mesh));
+    return to_node || to_twin;
 }
 
 /* Opening */
@@ -296,8 +312,7 @@ static int listen_on(struct mesh *mesh, struct error *error)
     char url[48], address[ADDRESS_TEXT_MAX];
     int fd = -1;
     (void)snprintf(url, sizeof url, "tcp://%s:%u",
-                   address_format(address_of(mesh->base, mesh->context.self), address),
-                   ADDRESS_PORT);
+                   address_format(address_of(mesh->base, mesh->home), address), ADDRESS_PORT);
     int code = nng_sub0_open(&mesh->listener);
     if (code == 0)
         code = nng_socket_set(mesh->listener, NNG_OPT_SUB_SUBSCRIBE, "", 0);
@@ -334,7 +349,7 @@ static int open_peer(struct mesh *mesh, struct peer *peer, uint32_t process, str
     peer->process = process;
     /* NNG takes the address to dial from before a semicolon. */
     (void)snprintf(peer->url, sizeof peer->url, "tcp://%s;%s:%u",
-                   address_format(address_of(mesh->base, mesh->context.self), own),
+                   address_format(address_of(mesh->base, mesh->home), own),
                    address_format(address_of(mesh->base, process), address), ADDRESS_PORT);
     int code = nng_pub0_open(&peer->socket);
     if (code == 0)
@@ -361,7 +376,8 @@ static int open_all(struct mesh *mesh, const struct mesh_config *config, struct 
 int mesh_open(uv_loop_t *loop, const struct mesh_config *config, const struct mesh_events *events,
               struct mesh **out, struct error *error)
 {
-    struct mesh *mesh = must_alloc(1, sizeof *mesh + config->peer_count * sizeof mesh->peers[0]);
+    struct mesh *mesh =
+        must_alloc(1, sizeof *mesh + (config->peer_count + 1) * sizeof mesh->peers[0]);
     mesh->context = (struct wire_context){.run = config->run,
                                           .self = config->self,
                                           .nodes = config->nodes,
@@ -369,6 +385,7 @@ int mesh_open(uv_loop_t *loop, const struct mesh_config *config, const struct me
                                           .service = config->service};
     mesh->events = *events;
     mesh->base = config->base;
+    mesh->home = config->home ? config->home : config->self;
     mesh->ids = must_alloc(config->nodes, sizeof *mesh->ids);
     random_init(&mesh->random, config->seed, "dial", config->self);
     int rc = uv_async_init(loop, &mesh->changed, on_changed);
@@ -384,9 +401,34 @@ int mesh_open(uv_loop_t *loop, const struct mesh_config *config, const struct me
     return 0;
 }
 
+/* The socket stays: whoever has a twin next has it at the same address. */
+int mesh_twin(struct mesh *mesh, uint32_t node, enum mesh_reach reach, struct error *error)
+{
+    struct peer *twin = twin_peer(mesh);
+    int rc = 0;
+    if (!mesh->twin_open)
+        rc = open_peer(mesh, twin, PROCESS_NUMBER(PROCESS_TWIN, node), error);
+    if (rc < 0)
+        return rc;
+    mesh->twin_open = true;
+    mesh->reach = reach;
+    mesh->twin_of = reach == REACH_NODE ? 0 : node;
+    for (uint32_t i = 0; i < ATTEMPTS && !mesh->twin_of; i++)
+        attempt_close(&twin->attempts[i]);
+    twin->connected = false;
+    dial_soon(twin, clock_own_ns());
+    redial(mesh);
+    return 0;
+}
+
 uint32_t mesh_self(const struct mesh *mesh)
 {
     return mesh->context.self;
+}
+
+uint32_t mesh_home(const struct mesh *mesh)
+{
+    return mesh->home;
 }
 
 uint64_t mesh_foreign(const struct mesh *mesh)

@@ -18,7 +18,8 @@
 
 struct mesh_config {
     uint64_t run;
-    uint32_t self;         /* process number */
+    uint32_t self;         /* process number, as others know it */
+    uint32_t home;         /* whose address is ours */
     uint32_t base;         /* nodes/address.h */
     uint32_t nodes;        /* n, for vetting what comes */
     uint32_t kinds;        /* message kinds of the algorithm; 0: takes no election messages */
@@ -44,7 +45,14 @@ int mesh_open(uv_loop_t *loop, const struct mesh_config *config, const struct me
 /* Sends to envelope->target under the run's number. False: it certainly did not leave. */
 bool mesh_send(struct mesh *mesh, const struct envelope *envelope);
 
+/* Where a node's messages go from now on: to it, to its twin as well, or to the twin alone. Only
+ * one node has a twin at a time; 0 or a negative errno, `error` set. */
+enum mesh_reach { REACH_NODE, REACH_BOTH, REACH_TWIN };
+int mesh_twin(struct mesh *mesh, uint32_t node, enum mesh_reach reach, struct error *error);
+
 uint32_t mesh_self(const struct mesh *mesh);
+/* Whose address is ours: ourselves', or a twin's. */
+uint32_t mesh_home(const struct mesh *mesh);
 
 /* Messages that were none of this run's or not for us, and those that were malformed. */
 uint64_t mesh_foreign(const struct mesh *mesh);

@@ -33,6 +33,8 @@ static int node_open(struct shell *shell, struct mesh_config *config, struct err
     if (rc < 0)
         return rc;
     config->self = PROCESS_NUMBER(PROCESS_NODE, shell->arguments.id);
+    if (shell->arguments.twin)
+        config->home = PROCESS_NUMBER(PROCESS_TWIN, shell->arguments.id);
     config->kinds = algorithm_kind_count(node->driver.algorithm);
     shell->kinds = node->driver.algorithm->kinds;
     config->service =

@@ -65,12 +65,15 @@ struct slice outbox_text(struct outbox *outbox, const char *format, ...)
 /* 52 bits: owner 14, incarnation 12, counter 26. */
 #define COUNTER_BITS 26
 #define INCARNATION_BITS 12
+#define TWIN_OWNERS 4096u /* behind the last client */
 
 uint64_t operation_number(uint32_t process, uint64_t incarnation, uint64_t counter)
 {
     uint64_t owner = process_index(process);
     if (process_kind(process) == PROCESS_CLIENT)
         owner += SIMULATED_NODES_MAX; /* numbered behind the largest node */
+    if (process_kind(process) == PROCESS_TWIN)
+        owner += SIMULATED_NODES_MAX + TWIN_OWNERS;
     assert(owner < OPERATION_OWNERS && incarnation <= INCARNATIONS_MAX);
     assert(counter >= 1 && counter <= OPERATIONS_MAX);
     return (owner << INCARNATION_BITS | incarnation) << COUNTER_BITS | counter;

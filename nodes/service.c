@@ -60,11 +60,16 @@ static void pending_remove(struct service *service, struct pending *pending)
     *pending = service->pending[--service->pending_count];
 }
 
+/* Who acts. */
+static uint32_t own_process(const struct service *service)
+{
+    return PROCESS_NUMBER(service->config.twin ? PROCESS_TWIN : PROCESS_NODE, service->config.id);
+}
+
 static struct event *own_event(const struct service *service, enum event_type type, uint64_t id,
                                uint64_t token, struct outbox *outbox)
 {
-    struct event *event = outbox_event(outbox, PROCESS_NUMBER(PROCESS_NODE, service->config.id),
-                                       type, F_GUARDED_WRITE);
+    struct event *event = outbox_event(outbox, own_process(service), type, F_GUARDED_WRITE);
     event_set(event, FIELD_TOKEN, token);
     event_set(event, FIELD_REGISTER, SERVICE_OWN_REGISTER);
     event_set(event, FIELD_VALUE, id);
@@ -79,7 +84,7 @@ static void ask_resource(const struct service *service, const struct request *re
         outbox, PROCESS_NUMBER(PROCESS_NODE, service->config.id), RESOURCE, WIRE_REQUEST);
     envelope->request = *request;
     envelope->request.token = service->belief.token;
-    envelope->request.holder = service->config.id;
+    envelope->request.holder = own_process(service);
 }
 
 static void answer(const struct service *service, uint32_t client, const struct reply *reply,
@@ -128,8 +133,8 @@ static void write_if_due(struct service *service, uint64_t now_ns, struct outbox
     service->next_write_ns = now_ns + service->config.write_every_ns;
     if (!may_act(service, now_ns) || service->pending_count == SERVICE_PENDING_MAX)
         return;
-    uint64_t id = operation_number(PROCESS_NUMBER(PROCESS_NODE, service->config.id),
-                                   service->config.incarnation, ++service->counter);
+    uint64_t id =
+        operation_number(own_process(service), service->config.incarnation, ++service->counter);
     service->own_id = id;
     pending_add(service, id, 0, SERVICE_OWN_REGISTER, now_ns);
     (void)own_event(service, EVENT_INVOKE, id, service->belief.token, outbox);

@@ -17,6 +17,7 @@
 
 struct service_config {
     uint32_t id;          /* the node */
+    bool twin;            /* another process under that id: its acts are told apart, not its mail */
     uint64_t incarnation; /* 1..INCARNATIONS_MAX */
     uint64_t write_every_ns;
     uint64_t request_timeout_ns;

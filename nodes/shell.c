@@ -95,6 +95,27 @@ void shell_done(struct shell *shell, uint64_t asked_id, uint64_t asked_ns, const
     child_flush(&shell->child);
 }
 
+/* "twin N off|both|only" is for every program; false: it is another command. */
+static bool twin_command(struct shell *shell, const char *text, const char **ret_refusal)
+{
+    static const char *const words[] = {
+        [REACH_NODE] = "off", [REACH_BOTH] = "both", [REACH_TWIN] = "only"};
+    struct error error;
+    unsigned node = 0;
+    char word[8] = "", end = '\0';
+    if (strncmp(text, "twin ", 5) != 0)
+        return false;
+    *ret_refusal = "not: twin N off|both|only";
+    bool formed = sscanf(text, "twin %u %7s%c", &node, word, &end) == 2 && node >= 1 &&
+                  node <= shell->arguments.nodes;
+    for (int i = 0; formed && i < 3; i++)
+        if (strcmp(word, words[i]) == 0)
+            *ret_refusal = mesh_twin(shell->mesh, node, (enum mesh_reach)i, &error) < 0
+                               ? "cannot reach a twin"
+                               : NULL;
+    return true;
+}
+
 static void on_command(void *context, uint64_t id, const char *text)
 {
     struct shell *shell = context;
@@ -103,7 +124,7 @@ static void on_command(void *context, uint64_t id, const char *text)
     text_clear(&shell->answer);
     text_add(&shell->answer, "done");
     const char *refusal = NULL;
-    if (!edge_command(shell, text, &refusal))
+    if (!edge_command(shell, text, &refusal) && !twin_command(shell, text, &refusal))
         refusal = shell->program->command(shell, text);
     if (refusal != shell_later)
         shell_done(shell, id, shell->asked_ns, refusal ? refusal : text_string(&shell->answer));
@@ -162,7 +183,7 @@ static int join(struct shell *shell, struct error *error)
 void shell_ready(struct shell *shell)
 {
     char address[ADDRESS_TEXT_MAX];
-    uint32_t own = address_of((uint32_t)shell->arguments.base, mesh_self(shell->mesh));
+    uint32_t own = address_of((uint32_t)shell->arguments.base, mesh_home(shell->mesh));
     child_ready(&shell->child, address_format(own, address));
     child_flush(&shell->child);
 }

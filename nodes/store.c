@@ -2,12 +2,14 @@
  * little-endian, the length fixed. */
 #include "nodes/store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "histories/crc32c.h"
@@ -261,4 +263,61 @@ void store_release(struct store *store)
     if (store->folder >= 0)
         (void)close(store->folder); /* nothing was written through it */
     store->folder = -1;
+}
+
+/* ---- copies ---- */
+
+#define COPY_BYTES_MAX 65536u
+
+static int copy_file(int from, int to, const char *name, struct error *error)
+{
+    static uint8_t bytes[COPY_BYTES_MAX];
+    int file = open_at(from, name, O_RDONLY | O_NOFOLLOW);
+    if (file < 0)
+        return errno == ENOENT ? 0 : failed(error, "open", name); /* a draft that took its place */
+    struct stat about;
+    bool ours = fstat(file, &about) == 0 && S_ISREG(about.st_mode);
+    ssize_t length = ours ? read_all(file, bytes, sizeof bytes) : 0;
+    int rc = length < 0 ? failed(error, "read", name) : 0;
+    (void)close(file); /* only read */
+    return rc < 0 || !ours
+               ? rc
+               : store_replace(to, name, (struct slice){(const char *)bytes, (size_t)length},
+                               error);
+}
+
+/* Names as ours are, not ".", ".." or a long one; false at the end. */
+static bool next_name(DIR *folder, char name[STORE_NAME_MAX])
+{
+    struct dirent *entry;
+    do
+        entry = readdir(folder);
+    while (entry && (entry->d_name[0] == '.' || strlen(entry->d_name) >= STORE_NAME_MAX));
+    if (entry)
+        memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
+    return entry != NULL;
+}
+
+static DIR *list_folder(const char *path, struct error *error)
+{
+    DIR *folder = opendir(path);
+    if (!folder)
+        (void)failed(error, "open state folder", path);
+    return folder;
+}
+
+int store_copy(const char *from, const char *to, struct error *error)
+{
+    DIR *source = list_folder(from, error);
+    DIR *target = source ? list_folder(to, error) : NULL;
+    int rc = target ? 0 : -errno;
+    char name[STORE_NAME_MAX];
+    bool fresh = target && !next_name(target, name);
+    while (rc == 0 && fresh && next_name(source, name))
+        rc = copy_file(dirfd(source), dirfd(target), name, error);
+    if (target)
+        (void)closedir(target);
+    if (source)
+        (void)closedir(source);
+    return rc;
 }

@@ -36,6 +36,10 @@ int store_place(const struct store *store, bool sync, struct error *error);
 
 void store_release(struct store *store);
 
+/* Whatever small files the folder `from` has, `to` gets, unless it has any already: what a copied
+ * disk finds. One that is replaced meanwhile comes whole, the old one or the new one. */
+int store_copy(const char *from, const char *to, struct error *error);
+
 /* The same careful replacement for any small file: `name` in the folder `folder` has exactly these
  * bytes, or what it had before. */
 int store_replace(int folder, const char *name, struct slice bytes, struct error *error);

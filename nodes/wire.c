@@ -96,6 +96,17 @@ static uint32_t read_node(struct field_reader *in, const char *name, uint32_t mi
     return (uint32_t)read_field(in, name, min, in->context->nodes);
 }
 
+static uint32_t read_holder(struct field_reader *in)
+{
+    uint32_t holder = (uint32_t)read_field(in, "holder", 0, UINT32_MAX);
+    bool known = process_elects(holder) && process_index(holder) <= in->context->nodes;
+    if (!known && !in->refused) {
+        in->refused = "holder";
+        in->value = holder;
+    }
+    return in->refused ? 0 : holder;
+}
+
 static void decode_election(struct field_reader *in, uint32_t *ids, struct message *out)
 {
     if (in->context->kinds == 0)
@@ -123,7 +134,7 @@ static void decode_request(struct field_reader *in, struct request *out)
     out->value = read_field(in, "value", 0, NUMBER_MAX);
     out->expected = read_field(in, "expected", 0, NUMBER_MAX);
     out->token = read_field(in, "token", 0, NUMBER_MAX);
-    out->holder = read_node(in, "holder", 0);
+    out->holder = read_holder(in);
 }
 
 static void decode_reply(struct field_reader *in, struct reply *out)

@@ -27,7 +27,7 @@ struct request {
     uint32_t reg;
     uint64_t value, expected; /* write, cas; 0 is "nothing written yet" and never written */
     uint64_t token;
-    uint32_t holder; /* the node whose token it is */
+    uint32_t holder; /* the process whose token it is, a node or a twin; 0: none yet */
 };
 
 enum outcome {

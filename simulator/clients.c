@@ -69,7 +69,7 @@ void sim_world_client_wake(struct sim_world *world, uint32_t index, uint32_t gen
         return;
     client->armed_ns = UINT64_MAX;
     client_wake(&client->core, client_now(world), &world->outbox);
-    sim_world_carry(world, client_now(world));
+    sim_world_carry(world, client_now(world), endpoint_resource(world) + 1 + index);
     arm(world, index);
 }
 
@@ -80,7 +80,7 @@ void sim_world_client_deliver(struct sim_world *world, uint32_t index, uint32_t 
     assert(packet.type == WIRE_REPLY);
     client_reply(&world->clients[index].core, process_index(packet.source), &packet.reply,
                  client_now(world), &world->outbox);
-    sim_world_carry(world, client_now(world));
+    sim_world_carry(world, client_now(world), endpoint_resource(world) + 1 + index);
     arm(world, index);
 }
 
@@ -91,5 +91,5 @@ void sim_world_resource_deliver(struct sim_world *world, uint32_t slot)
     packets_drop(&world->packets, slot);
     assert(packet.type == WIRE_REQUEST);
     resource_request(world->resource, packet.source, &packet.request, &world->outbox, NULL);
-    sim_world_carry(world, 0);
+    sim_world_carry(world, 0, endpoint_resource(world));
 }

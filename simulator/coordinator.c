@@ -50,7 +50,7 @@ static void carry(struct sim_world *world)
     coordinator_changes(world->coordinator.core)->count = 0;
     if (!world->workload)
         world->outbox.event_count = 0;
-    sim_world_carry(world, own_now(world));
+    sim_world_carry(world, own_now(world), world->config->elector.nodes);
     arm(world);
 }
 

@@ -73,7 +73,7 @@ static void arm(struct sim_world *world, struct machine *machine)
     if (due_ns >= machine->armed_ns)
         return;
     machine->armed_ns = due_ns;
-    sim_world_push(world, due_ns, HAPPENING_WAKE, machine->id - 1, ++machine->generation);
+    sim_world_push(world, due_ns, HAPPENING_WAKE, machine->endpoint, ++machine->generation);
 }
 
 /* What was armed by the old rate is void. */
@@ -99,7 +99,7 @@ static void take_message(struct sim_world *world, struct machine *machine,
     memcpy(message.argument, packet->message.argument, sizeof message.argument);
     if (machine->service && machine->chronicle.trace) {
         chronicle_receive(&machine->chronicle, &message, &world->outbox);
-        sim_world_carry(world, machine_now(world, machine));
+        sim_world_carry(world, machine_now(world, machine), machine->endpoint);
     }
     struct input input = {.type = INPUT_MESSAGE, .message = &message};
     machine_step(world, machine, &input);
@@ -147,7 +147,7 @@ static void take_parked(struct sim_world *world, struct machine *machine)
     while (takes_input(machine) && machine->parked_first < machine->parked_count) {
         uint32_t slot = machine->parked[machine->parked_first++];
         if (slot & PARKED_UNREAD)
-            sim_world_deliver(world, machine->id - 1, slot & ~PARKED_UNREAD);
+            sim_world_deliver(world, machine->endpoint, slot & ~PARKED_UNREAD);
         else
             take(world, machine, slot);
     }
@@ -236,8 +236,8 @@ static void start_elector(struct sim_world *world, struct machine *machine)
 {
     struct elector_config config = world->config->elector;
     config.id = machine->id;
-    config.seed =
-        mix64(world->config->seed + mix64((uint64_t)machine->id << 32 | machine->incarnation));
+    config.seed = mix64(world->config->seed +
+                        mix64((uint64_t)machine_process(machine) << 32 | machine->incarnation));
     memset(machine->state, 0, world->config->algorithm->state_size(&world->config->elector));
     world->config->algorithm->init(machine->state, &config);
 }
@@ -246,12 +246,13 @@ static void start_service(struct sim_world *world, struct machine *machine)
 {
     const struct knobs *knobs = &world->config->elector.knobs;
     struct service_config config = {.id = machine->id,
+                                    .twin = machine->twin,
                                     .incarnation = machine->incarnation,
                                     .write_every_ns = knobs->write_every,
                                     .request_timeout_ns = knobs->request_timeout};
     service_release(machine->service); /* of the incarnation before */
     service_init(machine->service, &config);
-    chronicle_init(&machine->chronicle, world->config->algorithm, machine->id,
+    chronicle_init(&machine->chronicle, world->config->algorithm, machine_process(machine),
                    world->config->trace);
 }
 
@@ -276,6 +277,17 @@ bool machine_start(struct sim_world *world, struct machine *machine)
     if (takes_input(machine))
         arm(world, machine);
     return true;
+}
+
+/* What the kernel holds of the files is in the copy, and durable there. */
+void machine_copy(struct sim_world *world, struct machine *twin, const struct machine *node)
+{
+    twin->id = node->id;
+    twin->twin = true;
+    twin->disk = node->disk;
+    if (twin->disk.dirty)
+        disk_sync(&twin->disk);
+    (void)machine_start(world, twin);
 }
 
 static bool end(struct sim_world *world, struct machine *machine)
@@ -340,7 +352,7 @@ bool machine_resume(struct sim_world *world, struct machine *machine)
         machine->synced_asleep = false;
         machine_sync_done(world, machine);
     }
-    sim_messages_go_on(world, machine->id - 1);
+    sim_messages_go_on(world, machine->endpoint);
     go_on(world, machine, random_chance(&world->chance, PPM_ONE / 2));
     return true;
 }
@@ -362,5 +374,5 @@ void machine_counts(struct sim_world *world, struct machine *machine)
     if (machine->life != LIFE_UP || !machine->service)
         return;
     chronicle_counts(&machine->chronicle, &world->outbox);
-    sim_world_carry(world, machine_now(world, machine));
+    sim_world_carry(world, machine_now(world, machine), machine->endpoint);
 }

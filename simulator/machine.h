@@ -45,6 +45,8 @@ struct kept {
 
 struct machine {
     uint32_t id;          /* node id, 1.. */
+    uint32_t endpoint;    /* where it is in the network */
+    bool twin;            /* another process under that id; the machine is the same for all nodes */
     uint8_t life;         /* enum life */
     bool synced_asleep;   /* the fsync came back while paused */
     bool stalled;         /* what is held waits for a disk that answers nothing */
@@ -91,6 +93,9 @@ bool machine_power_loss(struct sim_world *world, struct machine *machine, uint64
 bool machine_wipe(struct sim_world *world, struct machine *machine);
 bool machine_pause(struct sim_world *world, struct machine *machine);
 bool machine_resume(struct sim_world *world, struct machine *machine);
+
+/* A twin of the node begins, from a copy of its disk. */
+void machine_copy(struct sim_world *world, struct machine *twin, const struct machine *node);
 
 /* Tell the elector something; sim_world_commanded() hears what came of it. */
 void machine_command(struct sim_world *world, struct machine *machine, const struct order *order);

@@ -14,6 +14,11 @@ static inline uint64_t machine_now(const struct sim_world *world, const struct m
  */
 #define PARKED_UNREAD (UINT32_C(1) << 31)
 
+static inline uint32_t machine_process(const struct machine *machine)
+{
+    return PROCESS_NUMBER(machine->twin ? PROCESS_TWIN : PROCESS_NODE, machine->id);
+}
+
 /* The timer in the queue is void. */
 static inline void machine_disarm(struct machine *machine)
 {

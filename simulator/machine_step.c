@@ -40,9 +40,8 @@ void machine_record_life(struct sim_world *world, const struct machine *machine,
 {
     if (!machine->service)
         return;
-    struct event event = {
-        .process = PROCESS_NUMBER(PROCESS_NODE, machine->id), .type = EVENT_INFO, .f = (uint8_t)f};
-    event_set(&event, FIELD_PID, machine->id * 1000 + machine->incarnation);
+    struct event event = {.process = machine_process(machine), .type = EVENT_INFO, .f = (uint8_t)f};
+    event_set(&event, FIELD_PID, (machine->endpoint + 1) * 1000 + machine->incarnation);
     event_set(&event, FIELD_INCARNATION, machine->incarnation);
     if (f == F_EXIT && cause == END_BY_FAULT) {
         event_set(&event, FIELD_SIGNAL, 9);
@@ -68,7 +67,7 @@ void machine_come_down(struct sim_world *world, struct machine *machine)
     sim_world_reached(world, &machine->halt.ticket, world->now_ns, false);
     machine_disarm(machine);
     drop_parked(world, machine);
-    sim_messages_lose(world, machine->id - 1);
+    sim_messages_lose(world, machine->endpoint);
 }
 
 void machine_ended(struct sim_world *world, struct machine *machine, enum end_cause cause)
@@ -89,7 +88,7 @@ void machine_give_up(struct sim_world *world, struct machine *machine)
     disk_after_kill(&machine->disk);
     machine_ended(world, machine, END_BY_DISK);
     sim_world_push(world, world->now_ns + world->config->elector.knobs.restart_after,
-                   HAPPENING_START, machine->id - 1, machine->incarnation);
+                   HAPPENING_START, machine->endpoint, machine->incarnation);
 }
 
 /* --- a step and what follows from it --- */
@@ -99,7 +98,7 @@ static void post(struct sim_world *world, struct machine *machine, uint32_t slot
                  bool keep)
 {
     if (!keep) {
-        sim_world_ship(world, slot, machine->id - 1, to);
+        sim_world_ship(world, slot, machine->endpoint, to);
         return;
     }
     if (machine->kept_count == machine->kept_capacity) {
@@ -198,7 +197,7 @@ static void carry(struct sim_world *world, struct machine *machine, uint64_t now
                  (halts_at(machine, HALT_AFTER_CHECK) && keep_decision(world, machine));
     if (halts)
         keep_messages(world, machine);
-    sim_world_carry(world, now);
+    sim_world_carry(world, now, machine->endpoint);
     if (halts)
         stand_still(machine);
 }
@@ -214,7 +213,7 @@ void machine_say_kept(struct sim_world *world, struct machine *machine)
     if (machine->decided)
         sim_world_record_late(world, &machine->decision);
     for (uint32_t i = 0; i < machine->kept_count; i++)
-        sim_world_ship(world, machine->kept[i].slot, machine->id - 1, machine->kept[i].to);
+        sim_world_ship(world, machine->kept[i].slot, machine->endpoint, machine->kept[i].to);
     drop_kept(world, machine);
 }
 
@@ -260,7 +259,7 @@ static uint64_t fsync_ns(struct sim_world *world, struct machine *machine)
     machine->disk_touched[DISK_SLOW] += slower_ns > 0;
     if (physics->fsync_max == 0)
         return slower_ns;
-    uint64_t place = (uint64_t)machine->id << 32 | machine->syncs;
+    uint64_t place = (uint64_t)machine_process(machine) << 32 | machine->syncs;
     uint64_t word = mix64(world->config->seed ^ mix64(place));
     uint64_t span = physics->fsync_max - physics->fsync_min + 1;
     return slower_ns + physics->fsync_min + (uint64_t)(((__uint128_t)word * span) >> 64);
@@ -281,7 +280,7 @@ static void late_persist(struct sim_world *world, struct machine *machine,
     if (!machine->service)
         return;
     chronicle_late_persist(&machine->chronicle, output, &world->outbox);
-    sim_world_carry(world, machine_now(world, machine));
+    sim_world_carry(world, machine_now(world, machine), machine->endpoint);
 }
 
 /* As large as the file that a real node writes anew each time, near enough. */
@@ -340,7 +339,7 @@ static bool persist(struct sim_world *world, struct machine *machine)
     uint64_t takes_ns = fsync_ns(world, machine);
     if (takes_ns) {
         hold(world, machine);
-        sim_world_push(world, world->now_ns + takes_ns, HAPPENING_SYNCED, machine->id - 1,
+        sim_world_push(world, world->now_ns + takes_ns, HAPPENING_SYNCED, machine->endpoint,
                        machine->syncs);
         return true;
     }
@@ -395,5 +394,5 @@ void machine_trouble(struct sim_world *world, struct machine *machine,
         return;
     machine->stalled = false;
     sim_world_push(world, world->now_ns + fsync_ns(world, machine), HAPPENING_SYNCED,
-                   machine->id - 1, machine->syncs);
+                   machine->endpoint, machine->syncs);
 }

@@ -103,7 +103,7 @@ void sim_messages_go_on(struct sim_world *world, uint32_t endpoint)
 
 void sim_messages_lose(struct sim_world *world, uint32_t endpoint)
 {
-    if (!world->filters)
+    if (!world->filters || endpoint >= endpoint_resource(world)) /* a twin has none */
         return;
     filter_forget_kept(&world->filters[endpoint]);
     sim_messages_go_on(world, endpoint); /* who is started next knows the rules */

@@ -27,6 +27,7 @@ static void view(void *context, struct cluster_view *out)
                                  .witnesses = elector->witnesses,
                                  .leader = sim_world_leader(world)};
     suited_view(world->config->algorithm, out);
+    out->twin = world->twin_of;
     for (uint32_t i = 0; i < elector->nodes; i++) {
         const struct machine *machine = &world->machines[i];
         if (machine->life != LIFE_DOWN)
@@ -198,6 +199,26 @@ static void halt(struct sim_world *world, uint64_t ticket, struct machine *machi
         answer(world, ticket, false, "was not running, or has nothing to write");
 }
 
+static void duplicate(struct sim_world *world, uint64_t ticket, uint32_t node,
+                      const struct act *act)
+{
+    struct machine *twin = &world->machines[world->config->elector.nodes];
+    const struct machine *original = machine_of(world, node);
+    bool done = !act->undo && world->twin_of == 0 && original->life != LIFE_DOWN;
+    if (act->undo && world->twin_of == node) {
+        world->twin_of = 0;
+        (void)machine_kill(world, twin);
+    } else if (done) {
+        world->twin_of = node;
+        world->twin_is_apart = act->apart;
+        machine_copy(world, twin, original);
+    }
+    answer(world, ticket, act->undo || done,
+           act->undo ? "twin ended"
+           : done    ? "has a twin"
+                     : "was not running, or another has a twin");
+}
+
 static void do_act(void *context, uint64_t ticket, uint32_t node, const struct act *act)
 {
     struct sim_world *world = context;
@@ -215,6 +236,7 @@ static void do_act(void *context, uint64_t ticket, uint32_t node, const struct a
     case ACTION_HALT: halt(world, ticket, machine_of(world, node), act->halt); break;
     case ACTION_TERMINATE: do_kill(world, ticket, node); break;
     case ACTION_MESSAGES: sim_messages_act(world, ticket, node, act); break;
+    case ACTION_TWIN: duplicate(world, ticket, node, act); break;
     case ACTION_SESSION: drop_session(world, ticket, node, act->undo); break;
     case ACTION_NONE:
     case ACTION_KILL:

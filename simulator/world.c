@@ -26,13 +26,14 @@ static void schedule_starts(struct sim_world *world)
 static void open_machines(struct sim_world *world)
 {
     const struct sim_config *config = world->config;
-    uint32_t nodes = config->elector.nodes;
+    uint32_t nodes = config->elector.nodes + world->has_twin;
     /* Rounded up to a cache line: states of two nodes never share one, and all are aligned. */
     size_t bytes = (config->algorithm->state_size(&config->elector) + 63) & ~(size_t)63;
     world->machines = must_alloc(nodes, sizeof *world->machines);
     world->states = must_alloc(nodes, bytes);
     for (uint32_t i = 0; i < nodes; i++) {
         machine_init(world, &world->machines[i], i + 1);
+        world->machines[i].endpoint = i < config->elector.nodes ? i : endpoint_twin(world);
         world->machines[i].state = world->states + i * bytes;
     }
 }
@@ -64,11 +65,12 @@ int sim_world_open(struct sim_world *world, const struct sim_config *config,
             return rc;
         open_workload(world);
     }
+    world->has_twin = schedule_needs(schedule, FACILITY_TWIN);
     struct network_knobs network = {.latency_min_ns = config->physics.latency_min,
                                     .latency_max_ns = config->physics.latency_max,
                                     .loss_ppm = (uint32_t)config->physics.base_loss,
                                     .in_order = config->physics.in_order};
-    sim_network_init(&world->network, endpoint_resource(world) + 1 + config->clients, config->seed,
+    sim_network_init(&world->network, endpoint_twin(world) + world->has_twin, config->seed,
                      &network);
     random_init(&world->chance, config->seed, "chance", 0);
     world->output = must_alloc(1, sizeof *world->output);
@@ -90,7 +92,8 @@ static void output_free(struct output *output)
 
 void sim_world_release(struct sim_world *world)
 {
-    for (uint32_t i = 0; world->machines && i < world->config->elector.nodes; i++) {
+    for (uint32_t i = 0; world->machines && i < world->config->elector.nodes + world->has_twin;
+         i++) {
         struct machine *machine = &world->machines[i];
         if (machine->held)
             output_free(machine->held);
@@ -117,7 +120,7 @@ void sim_world_release(struct sim_world *world)
     *world = (struct sim_world){0};
 }
 
-void sim_world_ship(struct sim_world *world, uint32_t slot, uint32_t from, uint32_t to)
+static void ship(struct sim_world *world, uint32_t slot, uint32_t from, uint32_t to)
 {
     struct packet *packet = packet_at(&world->packets, slot);
     struct sim_shipment shipment = {from, to, packet_bytes(packet), world->now_ns};
@@ -126,6 +129,25 @@ void sim_world_ship(struct sim_world *world, uint32_t slot, uint32_t from, uint3
     packet->references += copies;
     for (uint32_t i = 0; i < copies; i++)
         sim_world_push(world, arrivals_ns[i], HAPPENING_PACKET, to, slot);
+}
+
+/* Clients ask one process; other nodes may be apart; whoever answers both gives both the answer. */
+static bool reaches_one(const struct sim_world *world, uint32_t from)
+{
+    return from > endpoint_resource(world) ||
+           (from < world->config->elector.nodes && world->twin_is_apart);
+}
+
+void sim_world_ship(struct sim_world *world, uint32_t slot, uint32_t from, uint32_t to)
+{
+    bool twinned = world->twin_of && to == world->twin_of - 1;
+    uint32_t index =
+        from < world->config->elector.nodes ? from + 1 : from - endpoint_resource(world);
+    bool one = twinned && reaches_one(world, from);
+    if (!one || !twin_takes(index))
+        ship(world, slot, from, to);
+    if (twinned && (!one || twin_takes(index)))
+        ship(world, slot, from, endpoint_twin(world));
 }
 
 struct packets_of_link {
@@ -162,7 +184,7 @@ void sim_world_record_late(struct sim_world *world, struct event *event)
     sim_world_nemesis_hear(world, event);
 }
 
-void sim_world_carry(struct sim_world *world, uint64_t node_ns)
+void sim_world_carry(struct sim_world *world, uint64_t node_ns, uint32_t from)
 {
     struct outbox *outbox = &world->outbox;
     for (uint32_t i = 0; i < outbox->event_count; i++)
@@ -173,8 +195,7 @@ void sim_world_carry(struct sim_world *world, uint64_t node_ns)
                             ? packets_message(&world->packets, &envelope->message)
                             : packets_envelope(&world->packets, envelope);
         packet_at(&world->packets, slot)->references = 1;
-        sim_world_ship(world, slot, endpoint_of(world, envelope->source),
-                       endpoint_of(world, envelope->target));
+        sim_world_ship(world, slot, from, endpoint_of(world, envelope->target));
         packets_drop(&world->packets, slot);
     }
     outbox_reset(outbox);
@@ -211,8 +232,8 @@ enum life sim_world_life(const struct sim_world *world, uint32_t endpoint)
 
 void sim_world_arrive(struct sim_world *world, uint32_t endpoint, uint32_t slot)
 {
-    if (endpoint < world->config->elector.nodes)
-        machine_deliver(world, &world->machines[endpoint], slot);
+    if (endpoint < world->config->elector.nodes || endpoint == endpoint_twin(world))
+        machine_deliver(world, sim_world_machine(world, endpoint), slot);
     else if (endpoint < endpoint_resource(world))
         sim_coordinator_deliver(world, slot);
     else if (endpoint == endpoint_resource(world))
@@ -229,7 +250,7 @@ void sim_world_deliver(struct sim_world *world, uint32_t endpoint, uint32_t slot
 
 static void count_messages(struct sim_world *world)
 {
-    for (uint32_t i = 0; i < world->config->elector.nodes; i++)
+    for (uint32_t i = 0; i < world->config->elector.nodes + world->has_twin; i++)
         machine_counts(world, &world->machines[i]);
     sim_world_push(world, world->now_ns + COUNTS_EVERY_NS, HAPPENING_COUNTS, 0, 0);
 }
@@ -237,10 +258,11 @@ static void count_messages(struct sim_world *world)
 /* Void when the process was started by somebody else meanwhile. */
 static void start(struct sim_world *world, uint32_t endpoint, uint32_t incarnation)
 {
-    if (endpoint == world->config->elector.nodes)
+    struct machine *machine = sim_world_machine(world, endpoint);
+    if (world->has_service && endpoint == world->config->elector.nodes)
         (void)sim_coordinator_start(world);
-    else if (world->machines[endpoint].incarnation == incarnation)
-        (void)machine_start(world, &world->machines[endpoint]);
+    else if (machine->incarnation == incarnation)
+        (void)machine_start(world, machine);
 }
 
 static void carry_out(struct sim_world *world, const struct queued *entry)
@@ -248,8 +270,12 @@ static void carry_out(struct sim_world *world, const struct queued *entry)
     uint32_t endpoint = entry->target & 0xffffffu;
     switch ((enum happening)(entry->target >> 24)) {
     case HAPPENING_PACKET: sim_world_deliver(world, endpoint, entry->cargo); break;
-    case HAPPENING_WAKE: machine_wake(world, &world->machines[endpoint], entry->cargo); break;
-    case HAPPENING_SYNCED: machine_synced(world, &world->machines[endpoint], entry->cargo); break;
+    case HAPPENING_WAKE:
+        machine_wake(world, sim_world_machine(world, endpoint), entry->cargo);
+        break;
+    case HAPPENING_SYNCED:
+        machine_synced(world, sim_world_machine(world, endpoint), entry->cargo);
+        break;
     case HAPPENING_START: start(world, endpoint, entry->cargo); break;
     case HAPPENING_CLIENT: sim_world_client_wake(world, endpoint, entry->cargo); break;
     case HAPPENING_NEMESIS: sim_world_nemesis_wake(world, entry->cargo); break;

@@ -57,8 +57,11 @@ struct sim_world {
     struct output *output; /* of the step at hand */
     struct outbox outbox;
     struct spare_outputs spare;
-    struct machine *machines; /* by id - 1 */
-    uint8_t *states;          /* behind machines' state */
+    struct machine *machines; /* by id - 1; behind the last one the twin's, if there may be one */
+    bool has_twin;
+    uint32_t twin_of;   /* the node that has a twin; 0: none has */
+    bool twin_is_apart; /* each other node reaches one of the two */
+    uint8_t *states;    /* behind machines' state */
     struct sim_coordinator coordinator;
     struct sim_client *clients;
     struct resource *resource;
@@ -75,7 +78,7 @@ struct sim_world {
 };
 
 /* Endpoints: nodes 0..n-1 and, where there is one, the coordinator, as in the link matrix; then the
- * resource, then the clients. */
+ * resource, the clients, and the twin, whose links no fault touches. */
 static inline uint32_t endpoint_resource(const struct sim_world *world)
 {
     return world->config->elector.nodes + world->has_service;
@@ -89,6 +92,17 @@ static inline uint32_t endpoint_of(const struct sim_world *world, uint32_t proce
     case PROCESS_CLIENT: return endpoint_resource(world) + process_index(process);
     default: return endpoint_resource(world);
     }
+}
+
+static inline uint32_t endpoint_twin(const struct sim_world *world)
+{
+    return endpoint_resource(world) + 1 + world->config->clients;
+}
+
+static inline struct machine *sim_world_machine(const struct sim_world *world, uint32_t endpoint)
+{
+    uint32_t nodes = world->config->elector.nodes;
+    return &world->machines[endpoint < nodes ? endpoint : nodes];
 }
 
 /* Zeroed storage; the config is borrowed until sim_world_release(). Nothing has started yet. */
@@ -106,7 +120,7 @@ static inline void sim_world_push(struct sim_world *world, uint64_t time_ns,
     queue_push(&world->queue, time_ns, (uint32_t)happening << 24 | endpoint, cargo);
 }
 
-/* Put one more copy of the packet on the way. */
+/* Put one more copy of the packet on the way, or two where the target has a twin. */
 void sim_world_ship(struct sim_world *world, uint32_t slot, uint32_t from, uint32_t to);
 
 /* A packet reaches this machine now, and message faults may meet it; or it has passed them. Takes
@@ -123,8 +137,8 @@ void sim_world_change_link(struct sim_world *world, const struct link_change *ch
 void sim_world_record(struct sim_world *world, struct event *event, uint64_t node_ns);
 void sim_world_record_late(struct sim_world *world, struct event *event);
 
-/* Record the outbox's events, send its messages, empty it. */
-void sim_world_carry(struct sim_world *world, uint64_t node_ns);
+/* Record the outbox's events, send its messages from where the process is, empty it. */
+void sim_world_carry(struct sim_world *world, uint64_t node_ns, uint32_t from);
 
 /* A phase begins, or the run ends. */
 void sim_world_phase(struct sim_world *world, const char *name);

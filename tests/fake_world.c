@@ -141,6 +141,15 @@ static void do_act(void *context, uint64_t ticket, uint32_t node, const struct a
         meet_messages(fake, ticket, node, act);
         return;
     }
+    if (act->action == ACTION_TWIN) {
+        text_add(&fake->asked, "n%u %s; ", node, act->undo ? "is alone" : "has a twin");
+        if (act->undo)
+            fake->twins &= ~node_bit(node);
+        else if (fake->manner[DOING] != BADLY)
+            fake->twins |= node_bit(node);
+        answer(fake, ticket, act->undo ? UNDOING : DOING);
+        return;
+    }
     assert_int_equal(act->action, ACTION_DISK);
     text_add(&fake->asked, "n%u disk %s; ", node, disk_trouble_format(&act->disk, trouble));
     fake->disk[node] = act->disk;
@@ -155,7 +164,7 @@ static bool is_whole(const struct disk_trouble *disk)
 
 bool fake_is_true(const struct fake *fake)
 {
-    bool all = true;
+    bool all = fake->twins == 0;
     for (uint32_t id = 1; id <= NODES; id++)
         all = all && fake->bend[id].step_ns == 0 &&
               (fake->bend[id].rate_ppm == CLOCK_TRUE_PPM || fake->bend[id].rate_ppm == 0);

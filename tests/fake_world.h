@@ -20,7 +20,7 @@ struct fake {
     struct schedule schedule;
     uint64_t now_ns;
     uint32_t leader;
-    node_set running, paused;
+    node_set running, paused, twins;
     bool stale;   /* the view still shows everybody well, led by n1 */
     bool service; /* there is one, behind the nodes */
     struct impairment link[NODES + 1][NODES + 1]; /* of nodes and service */
@@ -56,7 +56,7 @@ void fake_heal(struct fake *fake);
 /* Answer what waits for being told. */
 void fake_tell(struct fake *fake);
 
-/* Clocks are right again. */
+/* Clocks are right again, and nobody has a twin. */
 bool fake_is_true(const struct fake *fake);
 
 /* Everything is as it was, every fault was recorded once, every installed one healed. */

@@ -21,14 +21,14 @@ struct reign {
 
 struct acted_after_loss {
     uint32_t nodes;
-    struct reign *reigns; /* by node id */
+    struct reign *reigns; /* by story */
 };
 
 static void begin(void *state, const struct history_header *header)
 {
     struct acted_after_loss *check = state;
     check->nodes = header->nodes;
-    check->reigns = must_alloc(header->nodes + 1, sizeof *check->reigns);
+    check->reigns = must_alloc(STORIES(header->nodes) + 1, sizeof *check->reigns);
 }
 
 static void lose(struct reign *reign, const struct event *event)
@@ -97,10 +97,10 @@ static void act(const struct reign *reign, const struct event *event, struct fin
 static void step(void *state, const struct event *event, struct finding *finding)
 {
     struct acted_after_loss *check = state;
-    uint32_t id = process_index(event->process);
-    if (process_kind(event->process) != PROCESS_NODE || id > check->nodes)
+    uint32_t story = story_of(event->process, check->nodes);
+    if (story == 0)
         return;
-    struct reign *reign = &check->reigns[id];
+    struct reign *reign = &check->reigns[story];
     switch ((enum event_f)event->f) {
     case F_LEAD: lead(reign, event); break;
     case F_RENEW:

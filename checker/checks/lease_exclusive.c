@@ -47,7 +47,7 @@ struct holder {
 struct lease_check {
     uint32_t nodes;
     uint64_t uncertainty_ns;
-    struct holder *holders; /* by id */
+    struct holder *holders; /* by story, which is what an id is here */
 };
 
 /* Shorter than this the two readings say more of the scheduler than of the clock. */
@@ -59,7 +59,7 @@ static void begin(void *state, const struct history_header *header)
     struct lease_check *check = state;
     check->nodes = header->nodes;
     check->uncertainty_ns = header->clock_uncertainty_ns;
-    check->holders = must_alloc(header->nodes + 1, sizeof *check->holders);
+    check->holders = must_alloc(STORIES(header->nodes) + 1, sizeof *check->holders);
 }
 
 static void note_reading(struct holder *holder, const struct event *event)
@@ -94,8 +94,10 @@ static void report(const struct lease_check *check, uint32_t id, uint64_t end_ns
     finding_invalid(finding, (uint64_t[]){lease->index, claim->claim_index}, 2,
                     "%s believed it held the lease of term %" PRIu64
                     " until %s, but %s claimed leadership at %s, %s before that",
-                    word_process(&words, id), lease->term, word_time(&words, end_ns),
-                    word_process(&words, claim->claimant), word_time(&words, claim->claim_ns),
+                    word_process(&words, story_process(id, check->nodes)), lease->term,
+                    word_time(&words, end_ns),
+                    word_process(&words, story_process(claim->claimant, check->nodes)),
+                    word_time(&words, claim->claim_ns),
                     word_apart(&words, claim->claim_ns, end_ns));
 }
 
@@ -114,7 +116,7 @@ static void compare(struct lease_check *check, uint32_t claimant, const struct e
                     struct finding *finding)
 {
     struct pending claim = {true, event->time_ns, event->index, claimant};
-    for (uint32_t id = 1; id <= check->nodes; id++) {
+    for (uint32_t id = 1; id <= STORIES(check->nodes); id++) {
         struct holder *other = &check->holders[id];
         if (id == claimant || !other->lease.known || other->lease.end_ns <= event->time_ns ||
             other->lease.start_ns > event->time_ns)
@@ -157,8 +159,8 @@ static void on_claim(struct lease_check *check, uint32_t id, const struct event 
 static void step(void *state, const struct event *event, struct finding *finding)
 {
     struct lease_check *check = state;
-    uint32_t id = process_index(event->process);
-    if (process_kind(event->process) != PROCESS_NODE || id == 0 || id > check->nodes)
+    uint32_t id = story_of(event->process, check->nodes);
+    if (id == 0)
         return;
     struct holder *holder = &check->holders[id];
     if (event->f == F_EXIT || event->f == F_SPAWN) {
@@ -179,7 +181,7 @@ static void end(void *state, uint64_t end_ns, struct finding *finding)
 {
     struct lease_check *check = state;
     (void)end_ns;
-    for (uint32_t id = 1; id <= check->nodes; id++)
+    for (uint32_t id = 1; id <= STORIES(check->nodes); id++)
         settle(check, id, check->holders[id].lease.end_ns, finding);
     free(check->holders);
 }

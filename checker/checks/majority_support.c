@@ -48,10 +48,10 @@ static void begin(void *state, const struct history_header *header)
     table_init(&check->voted, 0);
 }
 
+/* Others count votes by id, whichever process sent them. */
 static bool is_member(const struct majority_support *check, uint32_t process)
 {
-    return process_kind(process) == PROCESS_NODE && process_index(process) >= 1 &&
-           process_index(process) <= check->nodes;
+    return story_of(process, check->nodes) != 0;
 }
 
 /* The first word counts: a vote said again later was cast when it was first said. */
@@ -61,7 +61,8 @@ static void on_grant(struct majority_support *check, const struct event *event, 
     uint64_t term = event_number(event, FIELD_TERM);
     if (!is_member(check, event->process) || !event_has(event, FIELD_TERM))
         return;
-    (void)table_put(&check->voted, term, (uint64_t)event->process << 32 | candidate, &fresh);
+    (void)table_put(&check->voted, term,
+                    (uint64_t)process_identity(event->process) << 32 | candidate, &fresh);
     if (!fresh)
         return;
     struct tally *tally = table_put(&check->tallies, term, candidate, NULL);
@@ -78,7 +79,7 @@ static void on_grant(struct majority_support *check, const struct event *event, 
 static void on_claim(struct majority_support *check, const struct event *event)
 {
     uint64_t term = event_number(event, FIELD_TERM);
-    struct tally *tally = table_put(&check->tallies, term, event->process, NULL);
+    struct tally *tally = table_put(&check->tallies, term, process_identity(event->process), NULL);
     if (tally->claimed)
         return;
     tally->claimed = true;
@@ -99,7 +100,7 @@ static void step(void *state, const struct event *event, struct finding *finding
     if (event->f == F_LEAD)
         on_claim(check, event);
     else if (event->f == F_CAMPAIGN)
-        on_grant(check, event, event->process);
+        on_grant(check, event, process_identity(event->process));
     else
         on_grant(check, event, (uint32_t)event_number(event, FIELD_FOR));
 }
@@ -115,7 +116,8 @@ struct support {
 static void weigh(const struct majority_support *check, const struct claim *claim,
                   struct support *out)
 {
-    const struct tally *tally = table_find(&check->tallies, claim->term, claim->node);
+    const struct tally *tally =
+        table_find(&check->tallies, claim->term, process_identity(claim->node));
     *out = (struct support){.witness = {claim->index}, .witness_count = 1};
     for (uint32_t at = tally->first; at; at = check->grants[at - 1].next) {
         const struct grant *grant = &check->grants[at - 1];

@@ -137,7 +137,7 @@ static void keep_unsolved(struct no_crash *check, const struct event *event)
 static bool by_disk(struct no_crash *check, const struct event *event)
 {
     uint32_t id = process_index(event->process);
-    bool gave_up = process_kind(event->process) == PROCESS_NODE && id >= 1 && id <= check->nodes &&
+    bool gave_up = process_elects(event->process) && id >= 1 && id <= check->nodes &&
                    slice_equals(event_text(event, FIELD_BY), "itself") &&
                    !event_has(event, FIELD_SIGNAL) &&
                    event_number(event, FIELD_STATUS) == EXIT_HARNESS;
@@ -161,7 +161,7 @@ static void on_exit_event(const struct event *event, struct finding *finding)
         finding_unknown(finding, &event->index, 1,
                         "%s was killed at %s by something outside the run (%s)", who, at,
                         how(event, buffer));
-    else if (slice_equals(by, "itself") && process_kind(event->process) == PROCESS_NODE)
+    else if (slice_equals(by, "itself") && process_elects(event->process))
         finding_invalid(finding, &event->index, 1, "%s ended by itself at %s, %s", who, at,
                         how(event, buffer));
     else if (slice_equals(by, "itself"))

@@ -57,7 +57,7 @@ static void begin(void *state, const struct history_header *header)
     check->nodes = header->nodes;
     check->service = header->traits & 1u << TRAIT_SERVICE;
     check->uncertainty_ns = header->clock_uncertainty_ns;
-    check->grantees = must_alloc(header->nodes + 1, sizeof *check->grantees);
+    check->grantees = must_alloc(STORIES(header->nodes) + 1, sizeof *check->grantees);
     table_init(&check->tokens, sizeof(struct grant));
     table_init(&check->votes, sizeof(struct first_vote));
 }
@@ -162,14 +162,14 @@ static void date_back(const struct unique_token *check, struct grant *grant)
 static void step(void *state, const struct event *event, struct finding *finding)
 {
     struct unique_token *check = state;
-    uint32_t id = process_index(event->process);
+    uint32_t story = story_of(event->process, check->nodes);
     if (event->f == F_GRANT) {
         on_grant(check, event, finding);
         return;
     }
-    if (check->service || process_kind(event->process) != PROCESS_NODE || id > check->nodes)
+    if (check->service || story == 0)
         return;
-    struct grantee *grantee = &check->grantees[id];
+    struct grantee *grantee = &check->grantees[story];
     if (event->f == F_LEAD) {
         on_claim(check, event, grantee, finding);
         return;

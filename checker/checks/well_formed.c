@@ -29,7 +29,7 @@ struct guarded {
 struct well_formed {
     uint32_t nodes, clients;
     uint64_t registers;
-    struct teller *tellers; /* nodes, then clients, then the others by kind */
+    struct teller *tellers; /* by story, then clients, then the others by kind */
     struct table open;      /* (process, id) -> struct open_operation */
     struct table guarded;   /* (node, token) -> struct guarded */
 };
@@ -41,7 +41,7 @@ static void begin(void *state, const struct history_header *header)
     check->clients = header->clients < SIMULATED_NODES_MAX ? header->clients : SIMULATED_NODES_MAX;
     check->registers = header->knobs.registers;
     check->tellers =
-        must_alloc(check->nodes + check->clients + PROCESS_KINDS, sizeof(struct teller));
+        must_alloc(STORIES(check->nodes) + check->clients + PROCESS_KINDS, sizeof(struct teller));
     table_init(&check->open, sizeof(struct open_operation));
     table_init(&check->guarded, sizeof(struct guarded));
 }
@@ -57,18 +57,14 @@ static void odd(const struct event *event, struct finding *finding, const char *
 /* NULL for a process the header does not speak of. */
 static struct teller *teller_of(const struct well_formed *check, uint32_t process)
 {
-    uint32_t index = process_index(process);
-    switch (process_kind(process)) {
-    case PROCESS_NODE:
-        return index >= 1 && index <= check->nodes ? &check->tellers[index - 1] : NULL;
-    case PROCESS_CLIENT:
-        return index >= 1 && index <= check->clients ? &check->tellers[check->nodes + index - 1]
-                                                     : NULL;
-    default:
-        return process_kind(process) < PROCESS_KINDS
-                   ? &check->tellers[check->nodes + check->clients + process_kind(process)]
-                   : NULL;
-    }
+    uint32_t index = process_index(process), story = story_of(process, check->nodes);
+    struct teller *clients = &check->tellers[STORIES(check->nodes)];
+    if (process_elects(process))
+        return story ? &check->tellers[story - 1] : NULL;
+    if (process_kind(process) == PROCESS_CLIENT)
+        return index >= 1 && index <= check->clients ? &clients[index - 1] : NULL;
+    return process_kind(process) < PROCESS_KINDS ? &clients[check->clients + process_kind(process)]
+                                                 : NULL;
 }
 
 /* The nemesis reports intervals when they are confirmed; its order says nothing. */
@@ -80,7 +76,7 @@ static void check_teller(struct teller *teller, const struct event *event, struc
         teller->last_ns = event->time_ns;
     if (event->f == F_SPAWN)
         teller->ended = false;
-    else if (teller->ended && process_kind(event->process) == PROCESS_NODE)
+    else if (teller->ended && process_elects(event->process))
         odd(event, finding, "the process speaks after its end");
     else if (event->f == F_EXIT)
         teller->ended = true;

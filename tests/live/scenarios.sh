@@ -20,7 +20,7 @@ pairs=(
     "bully-split-3-3 bully-quorum-split-3-3"         # two leaders, or with a quorum one
     "stale-write-unfenced stale-write-fenced"        # it lands, or is refused
     "service-paused-holder-unfenced service-paused-holder-fenced"
-    "db-lease-client-clock db-lease-db-clock"        # whose clock decides
+    "db-lease-client-clock db-lease-db-clock raft-twin-of-a-follower" # whose clock decides; one id twice
     "raft-leader-in-minority quorum-lease-leader-cut-off"
     "raft-new-leader-killed-at-once raft-voter-killed-after-its-grant" # steps that wait for events
 )

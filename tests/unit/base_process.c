@@ -19,6 +19,7 @@ static void test_names(void **state)
         {PROCESS_NUMBER(PROCESS_NEMESIS, 0), "nemesis"},
         {PROCESS_NUMBER(PROCESS_CONTROLLER, 0), "controller"},
         {PROCESS_NUMBER(PROCESS_SWITCH, 0), "switch"},
+        {PROCESS_NUMBER(PROCESS_TWIN, 2), "twin-2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char name[PROCESS_NAME_MAX];

@@ -59,6 +59,29 @@ static void keep(const struct durable *durable)
     store_release(&store);
 }
 
+/* A copied disk has what was there; one that has been used is let alone. */
+static void test_a_copy_begins_with_what_is_stored(void **state)
+{
+    (void)state;
+    struct durable later = words, read;
+    struct error error;
+    later.word[0]++;
+    keep(&words);
+    assert_int_equal(mkdir("copy", 0777), 0);
+    for (int round = 0; round < 2; round++) {
+        struct store store;
+        assert_int_equal(store_copy(".", "copy", &error), 0);
+        assert_int_equal(store_open("copy", &owner, &store, &read, &error), 0);
+        assert_memory_equal(&read, &words, sizeof read);
+        store_release(&store);
+        keep(&later);
+    }
+    assert_true(store_copy("nowhere", "copy", &error) < 0);
+    assert_non_null(strstr(error.text, "nowhere"));
+    assert_int_equal(unlink("copy/" NAME), 0);
+    assert_int_equal(rmdir("copy"), 0);
+}
+
 static size_t read_file(const char *name, char *bytes, size_t room)
 {
     int file = open(name, O_RDONLY | O_CLOEXEC);
@@ -258,6 +281,7 @@ int main(void)
         TEST(test_every_flipped_bit_is_refused),
         TEST(test_somebody_elses_state_is_refused),
         TEST(test_what_cannot_be_written_is_an_error),
+        TEST(test_a_copy_begins_with_what_is_stored),
         TEST(test_resource_log_is_kept_and_its_torn_end_cut_off),
         TEST(test_resource_log_that_is_none_is_refused),
     };

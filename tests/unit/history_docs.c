@@ -47,7 +47,8 @@ static void add_processes(uint8_t processes, struct text *out)
     const char *comma = "";
     text_add(out, " | ");
     for (int kind = 0; kind < PROCESS_KINDS; kind++) {
-        if (!(processes >> kind & 1) || processes == (1u << PROCESS_KINDS) - 1)
+        bool said = processes >> kind & 1 && kind != PROCESS_TWIN; /* whatever a node may */
+        if (!said || processes == (1u << PROCESS_KINDS) - 1)
             continue;
         text_add(out, "%s%s", comma, names[kind]);
         comma = ", ";

@@ -464,6 +464,25 @@ static void test_points_inside_a_node(void **state)
     injection_release(&injection);
 }
 
+/* There is one spare machine. */
+static void test_one_twin_at_a_time(void **state)
+{
+    (void)state;
+    struct cluster_view view = healthy(5, 2);
+    view.running &= ~node_bit(4);
+    struct injection injection =
+        started("duplicate-id", "reach=apart", node_bit(3) | node_bit(4), &view, 1);
+    assert_int_equal(injection.act.action, ACTION_TWIN);
+    assert_true(injection.act.apart);
+    assert_int_equal(injection.targets, node_bit(3));
+    injection_release(&injection);
+    const struct call call = {"duplicate-id", NULL, node_bit(1), 1};
+    const char *why = "";
+    view.twin = 3;
+    assert_false(start(&call, &view, &injection, &why));
+    assert_string_equal(why, "there is room for one twin");
+}
+
 /* ---- operators ---- */
 
 /* Whoever is told to take over can: it runs, stands still for nobody, is no witness, is another. */
@@ -507,6 +526,7 @@ int main(void)
         cmocka_unit_test(test_clocks_that_cannot_be_bent),
         cmocka_unit_test(test_drawn_drift_keeps_to_what_is_declared),
         cmocka_unit_test(test_points_inside_a_node),
+        cmocka_unit_test(test_one_twin_at_a_time),
         cmocka_unit_test(test_successors_can_lead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,9 @@ static void test_no_two_processes_share_an_address(void **state)
     for (uint32_t kind = 0; kind < PROCESS_KINDS; kind++) {
         for (uint32_t index = 0; index <= CLIENTS_MAX; index++) {
             bool single = kind == PROCESS_RESOURCE || kind == PROCESS_COORDINATOR;
-            uint32_t last = kind == PROCESS_NODE ? NODES_MAX : CLIENTS_MAX;
+            uint32_t last = kind == PROCESS_NODE   ? NODES_MAX
+                            : kind == PROCESS_TWIN ? 1 /* at a time */
+                                                   : CLIENTS_MAX;
             if ((single && index > 0) || (!single && index == 0) || index > last)
                 continue;
             uint32_t address = address_of(0x0a010200, PROCESS_NUMBER(kind, index));

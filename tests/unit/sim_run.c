@@ -42,7 +42,7 @@ static struct sim_result run_seed(const struct swarm_request *request, uint64_t 
 static void one_seed_is_one_history_byte_for_byte(void **state)
 {
     (void)state;
-    struct swarm_request request = request_of("raft", "all");
+    struct swarm_request request = request_of("raft", "all,duplicate-id");
     request.base.trace = true;
     for (uint64_t seed = 1; seed <= 8; seed++) {
         struct sim_result first = run_seed(&request, seed, SIM_KEEP);

@@ -210,7 +210,10 @@ static void on_new_epoch(struct zab *zab, const struct message *message, uint64_
     if (zab->phase != FOLLOWING || message->source != zab->leader)
         return;
     if (!acknowledge(zab, message->term, message->source, output)) {
-        look(zab, now_ns, NULL, output);
+        /* Of an epoch that we acknowledged to another a ping tells who leads. To look again would
+         * make the same leader answer with the same epoch, without end. */
+        if (message->term < peer_term(&zab->peer))
+            look(zab, now_ns, NULL, output);
         return;
     }
     zab->deadline_ns = now_ns + peer_timeout(&zab->peer);

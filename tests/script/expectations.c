@@ -60,6 +60,21 @@ static int expect_follows(struct world *world, const struct words *words, struct
                   : expect_number(words->at[2], world_node(world, id)->output.belief.leader, error);
 }
 
+/* expect-role 1 candidate: as it believes itself. */
+static int expect_role(struct world *world, const struct words *words, struct error *error)
+{
+    static const char *const names[] = {
+        [ROLE_FOLLOWER] = "follower", [ROLE_CANDIDATE] = "candidate", [ROLE_LEADER] = "leader"};
+    uint32_t id;
+    int rc = read_id(world, words->at[1], &id, error);
+    if (rc < 0)
+        return rc;
+    const char *got = names[world_node(world, id)->output.belief.role];
+    return strcmp(got, words->at[2]) == 0
+               ? 0
+               : error_set(error, -EPROTO, "expected %s, got %s", words->at[2], got);
+}
+
 /* expect-durable 1 vote 3: what the disk says, whether the node runs or not. */
 static int expect_durable(struct world *world, const struct words *words, struct error *error)
 {
@@ -116,7 +131,11 @@ static int expect_check(struct world *world, const struct words *words, struct e
 }
 
 const struct command expectations[] = {
-    {"expect-leader", 1, 12, expect_leader},  {"expect-term", 2, 2, expect_term},
-    {"expect-follows", 2, 2, expect_follows}, {"expect-durable", 3, 3, expect_durable},
-    {"expect-check", 2, 2, expect_check},     {.name = NULL},
+    {"expect-leader", 1, 12, expect_leader},
+    {"expect-term", 2, 2, expect_term},
+    {"expect-follows", 2, 2, expect_follows},
+    {"expect-durable", 3, 3, expect_durable},
+    {"expect-check", 2, 2, expect_check},
+    {"expect-role", 2, 2, expect_role},
+    {.name = NULL},
 };

@@ -2,6 +2,8 @@
 #include "simulator/sim.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
 
 #include "base/units.h"
 #include "checker/cluster.h"
@@ -201,6 +203,17 @@ static void collect(struct sim_world *world, struct sim_result *out)
     out->dropped = world->network.dropped;
 }
 
+static int tell_storm(const struct sim_world *world, struct error *error)
+{
+    const struct sim_config *config = world->config;
+    return error_set(
+        error, -ELOOP,
+        "seed %" PRIu64 ": %s storms: more than %" PRIu64
+        " happenings within the second from %" PRIu64 ".%03" PRIu64 "s on, messages breed messages",
+        config->seed, config->algorithm->name, world->happenings - world->second_happenings - 1,
+        world->second_ns / NS_PER_S, world->second_ns % NS_PER_S / NS_PER_MS);
+}
+
 /* Owns nothing that outlives it but what it puts into `out`. */
 static int run_scheduled(const struct sim_config *config, const struct schedule *schedule,
                          struct sim_result *out, struct error *error)
@@ -209,13 +222,19 @@ static int run_scheduled(const struct sim_config *config, const struct schedule 
     struct sim_world world;
     fill_header(config, schedule, &result.header);
     int rc = sim_world_open(&world, config, &result.header, schedule, error);
-    if (rc == 0) {
-        run_phases(&world, &result.header);
-        collect(&world, &result);
-        *out = result;
-    } else {
+    if (rc < 0) {
         header_release(&result.header);
+        goto out;
     }
+    run_phases(&world, &result.header);
+    collect(&world, &result);
+    if (world.storms) {
+        rc = tell_storm(&world, error);
+        sim_result_release(&result);
+    } else {
+        *out = result;
+    }
+out:
     sim_world_release(&world);
     return rc;
 }

@@ -65,7 +65,7 @@ struct sim_config {
     const char *version;
     const char *scenario; /* these two as well */
     const char *expect;
-    uint64_t happenings_max; /* asserted: a run that never ends is a bug; 0: no limit */
+    uint64_t storm; /* happenings in one simulated second that end the run; 0: far too many */
 };
 
 struct sim_result {
@@ -84,7 +84,7 @@ struct sim_result {
 int sim_vet(const struct sim_config *config, struct error *error);
 
 /* 0, or a usage error: options that cannot work together, faults on a cluster too large for them,
- * an unknown check. */
+ * an unknown check. -ELOOP: the algorithm's messages breed messages, faster than time goes on. */
 int sim_run(const struct sim_config *config, struct sim_result *out, struct error *error);
 void sim_result_release(struct sim_result *result);
 

@@ -51,6 +51,8 @@ struct sim_world {
     const struct sim_config *config;
     uint64_t now_ns;
     uint64_t happenings;
+    uint64_t second_ns, second_happenings; /* when the present second began, and how many before */
+    bool storms;                           /* there were too many in one: time stands still */
     struct queue queue;
     struct packets packets;
     struct sim_network network;
@@ -111,7 +113,8 @@ int sim_world_open(struct sim_world *world, const struct sim_config *config,
                    struct error *error);
 void sim_world_release(struct sim_world *world);
 
-/* Carry out all that is due up to and including `until_ns`; time stands at `until_ns` after. */
+/* Carry out all that is due up to and including `until_ns`; time stands at `until_ns` after, and
+ * nothing is carried out any more when it storms. */
 void sim_world_run(struct sim_world *world, uint64_t until_ns);
 
 static inline void sim_world_push(struct sim_world *world, uint64_t time_ns,

@@ -2,6 +2,7 @@
  * be. */
 #include "simulator/sim.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,23 @@ static struct sim_result run_seed(const struct swarm_request *request, uint64_t 
     config.record = record;
     assert_int_equal(sim_run(&config, &result, NULL), 0);
     return result;
+}
+
+/* Whoever floods the network is told so; the run ends. */
+static void a_storm_is_an_error(void **state)
+{
+    (void)state;
+    struct swarm_request request = request_of("raft", "none");
+    struct sim_config config;
+    struct sim_result result;
+    struct error error = {.text = ""};
+    swarm_draw(&request, 3, &config);
+    config.storm = 50;
+    assert_int_equal(sim_run(&config, &result, &error), -ELOOP);
+    assert_non_null(strstr(error.text, "seed 3: raft storms: more than 50 happenings within"));
+    config.storm = 1000000;
+    assert_int_equal(sim_run(&config, &result, &error), 0);
+    sim_result_release(&result);
 }
 
 static void one_seed_is_one_history_byte_for_byte(void **state)
@@ -292,6 +310,7 @@ static void bully_elects_with_a_square_of_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_storm_is_an_error),
         cmocka_unit_test(one_seed_is_one_history_byte_for_byte),
         cmocka_unit_test(recording_changes_nothing),
         cmocka_unit_test(the_kept_history_gets_the_same_verdict),

@@ -22,6 +22,7 @@ pairs=(
     "service-paused-holder-unfenced service-paused-holder-fenced"
     "db-lease-client-clock db-lease-db-clock raft-twin-of-a-follower" # whose clock decides; one id twice
     "raft-leader-in-minority quorum-lease-leader-cut-off"
+    "raft-old-heartbeat-lowers-the-term queue-adopts-a-dead-record" # single messages, one rule over a restart
     "raft-new-leader-killed-at-once raft-voter-killed-after-its-grant" # steps that wait for events
 )
 for pair in "${pairs[@]}"; do

@@ -33,7 +33,10 @@ static const struct bug bugs[] = {
      "it once had the row and never looks again whether it has (JasperFx/wolverine#2602)", "",
      "lease-exclusive", "pause", 100},
     {"count-from-answer", "the lease is counted from the answer, not from the question", "",
-     "lease-exclusive", "link,partition", 500},
+     "lease-exclusive",
+     "at=1s fault=message-hold to=leader kind=ok for=400ms;"
+     "at=1050ms fault=message-drop from=leader kind=update for=2s",
+     20},
     {"late-statement",
      "the statement carries a time that was read long before (lukas-krecan/ShedLock#132)", "",
      "lease-exclusive", "pause", 100},

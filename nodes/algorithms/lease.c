@@ -35,7 +35,10 @@ static const struct bug bugs[] = {
      "a lost session is replaced by a new one and nobody told (ClickHouse/ClickHouse#116690)", "",
      "lease-exclusive", "pause", 100},
     {"count-from-answer", "the lease is counted from the answer, not from the question", "",
-     "lease-exclusive", "link,partition", 500},
+     "lease-exclusive",
+     "at=1s fault=message-hold to=leader kind=alive for=400ms;"
+     "at=1050ms fault=message-drop from=leader kind=keepalive for=2s",
+     20},
     {"watch-once", "a watch that got lost is never asked again (python-zk/kazoo#170)", "",
      "recovers", "partition,kill", 200},
     {"dead-session",

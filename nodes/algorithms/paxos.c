@@ -39,9 +39,16 @@ static const struct bug bugs[] = {
     {"forget-promise", "a promise does not survive a restart (cf. databend#1051)", "",
      "term-monotonic", "kill", 50},
     {"promise-lower", "an acceptor promises any ballot, also one below its last (cf. nebula#2405)",
-     "steady=off", "term-monotonic", "kill,partition,link", 500},
+     "steady=off", "term-monotonic",
+     "at=400ms fault=message-duplicate kind=prepare copy=late for=1600ms;"
+     "at=500ms fault=kill on=leader for=3s;at=1200ms fault=kill on=leader for=500ms",
+     50},
     {"stale-promise", "promises of an earlier ballot are counted for the present one", "steady=off",
-     "majority-support", "kill,partition,link", 1000},
+     "majority-support",
+     "at=500ms fault=kill on=leader for=2s;"
+     "at=500ms fault=message-hold kind=promise count=3 for=1200ms;"
+     "at=500ms after=message fault=message-drop kind=prepare for=1500ms",
+     20},
     {"no-majority", "one promise besides its own is enough", "", "majority-support", "kill", 20},
     {"reply-first", "a promise is sent before it is durable (cf. valkey#3887)", "",
      "persist-before-send", "kill", 20},

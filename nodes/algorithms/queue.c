@@ -29,7 +29,12 @@ enum defect { HONEST, ORPHAN_RECORD, ADOPT_DEAD, PREFIX_NAME, NO_RECHECK, ZOMBIE
 static const struct bug bugs[] = {
     {"orphan-record",
      "after a lost answer it puts a second record and waits behind its own (Netflix/curator#3)", "",
-     "recovers", "link,partition", 200},
+     "recovers",
+     "at=499ms fault=message-drop to=leader kind=ok count=1 for=2s;"
+     "at=500ms fault=kill on=leader for=100ms;at=3s fault=kill on=leader for=7s;"
+     "at=4500ms fault=kill on=leader for=5s;at=6s fault=kill on=leader for=4s;"
+     "at=7500ms fault=kill on=leader for=3s",
+     50},
     {"adopt-dead",
      "it takes up the record of its former, dying session (apache/curator#1018, CURATOR-498)", "",
      "leader-without-grant", "kill", 100},

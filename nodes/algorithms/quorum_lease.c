@@ -46,7 +46,10 @@ static const struct bug bugs[] = {
      "lease=2s,margin=200ms", "lease-exclusive",
      "at=1s fault=isolate-leader for=5s;at=1100ms fault=kill on=follower:3 for=300ms", 50},
     {"count-from-grant", "the lease is counted from the answer, not from the question", "",
-     "lease-exclusive", "pause,delay,isolate-leader", 500},
+     "lease-exclusive",
+     "at=1s fault=message-hold to=leader kind=grant for=400ms;"
+     "at=1050ms fault=message-drop from=leader kind=request for=2s",
+     20},
     {"count-ticks", "the lease is counted in own wake-ups, which a pause stops (cf. tikv#964)", "",
      "lease-exclusive", "pause", 100},
     {"grant-twice", "a promise does not keep a node from following another", "", "lease-exclusive",

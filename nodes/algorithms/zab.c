@@ -29,7 +29,12 @@ static const struct bug bugs[] = {
     {"forget-epoch", "the accepted epoch does not survive a restart (cf. databend#1051)", "",
      "term-monotonic", "kill", 50},
     {"ack-twice", "a follower acknowledges one epoch to two leaders (cf. camunda#5356)", "",
-     "vote-once", "kill,partition,link", 2000},
+     "vote-once",
+     "at=500ms fault=kill on=leader for=500ms;"
+     "at=500ms fault=message-drop to=n2+n3 kind=new-epoch for=450ms;"
+     "at=500ms after=vote@n1 fault=kill on=candidate for=2s;"
+     "at=500ms after=vote@n1 fault=message-drop from=n1 for=1500ms",
+     100},
     {"stale-ack", "acknowledgements of an earlier epoch are counted", "", "majority-support",
      "kill,partition,link", 1000},
     {"reuse-epoch", "a new leader leads in the highest epoch accepted, not above it", "",

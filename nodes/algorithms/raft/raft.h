@@ -37,14 +37,19 @@ enum raft_option { RAFT_PREVOTE, RAFT_CHECKQUORUM, RAFT_STICKINESS };
       300, "stepping down within a term frees the vote (microsoft/CCF#8094)")                      \
     X(CLEAR_ON_LEADER, "vote-cleared-on-new-leader", "prevote=off", "vote-once", "kill,delay",     \
       100, "learning of the leader frees the vote (camunda/camunda#5356)")                         \
-    X(TERM_REGRESSION, "term-regression", "", "term-monotonic", "partition", 150,                  \
-      "a heartbeat's term is taken over even when it is older (vesoft-inc/nebula#2405)")           \
+    X(TERM_REGRESSION, "term-regression", "", "term-monotonic",                                    \
+      "at=500ms fault=message-duplicate from=leader kind=heartbeat count=1 copy=late for=1500ms;"  \
+      "at=600ms fault=kill on=leader for=2s",                                                      \
+      20, "a heartbeat's term is taken over even when it is older (vesoft-inc/nebula#2405)")       \
     X(DUPLICATE_GRANTS, "count-duplicate-grants", "prevote=off", "majority-support", "delay", 300, \
       "a voter that answers twice counts twice")                                                   \
     X(SELF_VOTE_TWICE, "self-vote-twice", "", "majority-support", "partition", 20,                 \
       "a candidate counts itself again whenever it asks again (ktoso/akka-raft#50)")               \
-    X(STALE_GRANT, "stale-grant", "prevote=off", "majority-support", "delay", 200,                 \
-      "a grant of an earlier term counts in this one (andreev-io/little-raft#44)")                 \
+    X(STALE_GRANT, "stale-grant", "prevote=off", "majority-support",                               \
+      "at=500ms fault=kill on=leader for=2s;"                                                      \
+      "at=500ms fault=message-hold kind=vote-reply count=3 for=1200ms;"                            \
+      "at=500ms after=message fault=message-drop kind=vote-request for=1500ms",                    \
+      20, "a grant of an earlier term counts in this one (andreev-io/little-raft#44)")             \
     X(STALE_TALLY, "stale-tally", "", "majority-support", "none", 10,                              \
       "grants of the last round count in the next one (redis/redis#8753)")                         \
     X(PREVOTE_AS_VOTE, "prevote-as-vote", "", "majority-support", "none", 10,                      \

@@ -104,7 +104,9 @@ static void add_run(const struct suite_tally *tally, const struct suite_shown *s
     text_add(out, "  seed %" PRIu64 ": %s%s%s%s%s\n", shown->seed, verdict_name(shown->verdict),
              shown->check[0] ? ", " : "", shown->check, shown->reason[0] ? ": " : "",
              shown->reason);
-    if (shown->history[0])
+    if (shown->history[0] == '/') /* of a shard */
+        text_add(out, "    history  %s\n", shown->history);
+    else if (shown->history[0])
         text_add(out, "    history  %s/%s\n", folder, shown->history);
     text_add(out, "    repeat   ");
     suite_job_command(tally->job, shown->seed, output_program(), out);
@@ -165,6 +167,15 @@ static void add_json_run(const struct suite_tally *tally, const struct suite_sho
     text_release(&command);
 }
 
+static void add_failovers(const struct suite_tally *tally, struct text *out)
+{
+    text_add(out,
+             "\"failover_us\":{\"count\":%" PRIu32 ",\"p50\":%" PRIu32 ",\"p90\":%" PRIu32
+             ",\"p99\":%" PRIu32 "}",
+             tally->failover_count, suite_tally_failover_us(tally, 50),
+             suite_tally_failover_us(tally, 90), suite_tally_failover_us(tally, 99));
+}
+
 static void add_json_cell(const struct suite_tally *tally, struct text *out)
 {
     struct text expected = {0}, why = {0};
@@ -183,11 +194,9 @@ static void add_json_cell(const struct suite_tally *tally, struct text *out)
              ",\"took_ns\":%" PRIu64,
              tally->job->cell->at_least, tally->asked, tally->runs, tally->met, tally->valid,
              tally->invalid, tally->unknown, tally->vacuous, tally->broken, tally->took_ns);
-    text_add(out,
-             ",\"failover_us\":{\"count\":%" PRIu32 ",\"p50\":%" PRIu32 ",\"p90\":%" PRIu32
-             ",\"p99\":%" PRIu32 "},\"shown\":[",
-             tally->failover_count, suite_tally_failover_us(tally, 50),
-             suite_tally_failover_us(tally, 90), suite_tally_failover_us(tally, 99));
+    text_add(out, ",");
+    add_failovers(tally, out);
+    text_add(out, ",\"shown\":[");
     for (uint32_t i = 0; i < tally->shown_count; i++) {
         text_add(out, "%s", i ? "," : "");
         add_json_run(tally, &tally->shown[i], out);
@@ -210,6 +219,28 @@ void suite_report_json(const struct suite_state *state, const char *folder, stru
     for (uint32_t i = 0; i < state->count; i++) {
         text_add(out, "%s", i ? ",\n" : "\n");
         add_json_cell(&state->tallies[i], out);
+    }
+    text_add(out, "]}\n");
+}
+
+void suite_report_trend(const struct suite_state *state, const char *time, struct text *out)
+{
+    text_add(out, "{\"time\":\"%s\",\"suite\":", time);
+    text_add_json(out, slice_of(state->suite.name));
+    add_pair(out, "version", version_text());
+    add_pair(out, "outcome", state_word(state));
+    text_add(out, ",\"took_ns\":%" PRIu64 ",\"cells\":[", state->took_ns);
+    for (uint32_t i = 0; i < state->count; i++) {
+        const struct suite_tally *tally = &state->tallies[i];
+        text_add(out, "%s{\"name\":", i ? "," : "");
+        text_add_json(out, slice_of(tally->job->cell->name));
+        add_pair(out, "outcome", suite_outcome_name(suite_tally_outcome(tally)));
+        text_add(out,
+                 ",\"runs\":%" PRIu64 ",\"as_expected\":%" PRIu64 ",\"valid\":%" PRIu64
+                 ",\"invalid\":%" PRIu64 ",",
+                 tally->runs, tally->met, tally->valid, tally->invalid);
+        add_failovers(tally, out);
+        text_add(out, "}");
     }
     text_add(out, "]}\n");
 }

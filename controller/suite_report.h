@@ -11,6 +11,10 @@ void suite_report_text(const struct suite_state *state, const char *folder, bool
 /* One object on one line; keys in docs/suites.md. */
 void suite_report_json(const struct suite_state *state, const char *folder, struct text *out);
 
+/* A line for a file that grows by one with every night: outcomes, counts and failovers of the
+ * cells. `time` as ISO 8601 has it. */
+void suite_report_trend(const struct suite_state *state, const char *time, struct text *out);
+
 /* JUnit's XML: a test case a cell. */
 void suite_report_junit(const struct suite_state *state, const char *folder, struct text *out);
 

@@ -188,30 +188,91 @@ static bool number_of(const struct suite_state *state, const struct suite_record
 
 /* ---- what is known already ---- */
 
-static void load(void *context, const struct suite_record *record)
+struct loading {
+    struct suite_state *state;
+    const char *folder; /* where a shard's histories are; NULL: in the suite's own folder */
+    int fd;             /* of the journal of all shards; -1: none */
+    int rc;
+    struct error *error;
+};
+
+/* From the folder of the shard to a name that is good anywhere. */
+static void rename_histories(const struct loading *loading, struct suite_record *record)
 {
-    struct suite_state *state = context;
-    uint64_t number;
-    if (!number_of(state, record, &number) || state->done[number / 64] >> number % 64 & 1)
-        return; /* of a cell that is not chosen here */
-    state->done[number / 64] |= UINT64_C(1) << number % 64;
-    suite_tally_add(tally_of(state, record->cell), record);
-    state->past_ns = record->at_ns > state->past_ns ? record->at_ns : state->past_ns;
+    struct text path = {0};
+    for (uint32_t i = 0; i < record->shown_count; i++) {
+        char *history = record->shown[i].history;
+        if (!history[0] || history[0] == '/')
+            continue;
+        text_clear(&path);
+        text_add(&path, "%s/%s", loading->folder, history);
+        (void)snprintf(history, sizeof record->shown[i].history, "%s", text_string(&path));
+    }
+    text_release(&path);
 }
 
-int suite_state_load(struct suite_state *state, const char *folder, bool any_shard, int *ret_fd,
-                     struct error *error)
+static void load(void *context, const struct suite_record *given)
 {
+    struct loading *loading = context;
+    struct suite_state *state = loading->state;
+    uint64_t number;
+    if (loading->rc < 0 || !number_of(state, given, &number) ||
+        state->done[number / 64] >> number % 64 & 1)
+        return; /* of a cell that is not chosen here */
+    struct suite_record *record = must_alloc(1, sizeof *record);
+    *record = *given;
+    if (loading->folder)
+        rename_histories(loading, record);
+    state->done[number / 64] |= UINT64_C(1) << number % 64;
+    suite_tally_add(tally_of(state, record->cell), record);
+    if (loading->folder)
+        state->took_ns += record->took_ns;
+    else if (record->at_ns > state->past_ns)
+        state->past_ns = record->at_ns;
+    if (loading->fd >= 0)
+        loading->rc = suite_journal_append(loading->fd, record, loading->error);
+    free(record);
+}
+
+static int read_journal(struct loading *loading, const char *folder, enum suite_kinship kinship,
+                        int *ret_fd)
+{
+    const struct suite_journal_head *own = &loading->state->head;
     struct suite_journal_head head = {0};
-    int rc = suite_journal_read(folder, &head, load, state, ret_fd, error);
-    if (rc < 0)
+    int rc = suite_journal_read(folder, &head, load, loading, ret_fd, loading->error);
+    if (rc < 0 || kinship == SUITE_EARLIER)
         return rc;
-    if (strcmp(head.digest, state->head.digest) != 0)
-        return error_usage(
-            error, "%s: its journal is of another suite, other cells or another coup", folder);
-    if (!any_shard && strcmp(head.shard, state->head.shard) != 0)
-        return error_usage(error, "%s: its journal is of shard %s", folder, head.shard);
-    return 0;
+    if (strcmp(head.digest, own->digest) != 0)
+        return error_usage(loading->error,
+                           "%s: its journal is of another suite, other cells or another coup",
+                           folder);
+    if (kinship == SUITE_SAME && strcmp(head.shard, own->shard) != 0)
+        return error_usage(loading->error, "%s: its journal is of shard %s", folder, head.shard);
+    return loading->rc;
+}
+
+int suite_state_load(struct suite_state *state, const char *folder, enum suite_kinship kinship,
+                     int *ret_fd, struct error *error)
+{
+    struct loading loading = {.state = state, .fd = -1, .error = error};
+    return read_journal(&loading, folder, kinship, ret_fd);
+}
+
+int suite_state_merge(struct suite_state *state, const char *folder, int fd, struct error *error)
+{
+    char *origin = realpath(folder, NULL);
+    if (!origin)
+        return error_usage(error, "%s: %s", folder, strerror(errno));
+    struct loading loading = {.state = state, .folder = origin, .fd = fd, .error = error};
+    int rc = read_journal(&loading, folder, SUITE_SHARD, NULL);
+    free(origin);
+    return rc;
+}
+
+void suite_state_settle(struct suite_state *state)
+{
+    for (uint32_t i = 0; i < state->count; i++)
+        suite_tally_settle(&state->tallies[i]);
 }
 
 /* ---- the work ---- */
@@ -318,10 +379,7 @@ static int share(struct suite_going *going, size_t *ret_bytes, struct error *err
         atomic_store(&shared->cells[i].spent_ns, tally->took_ns);
         for (uint32_t k = 0; k < tally->shown_count; k++)
             if (!tally->shown[k].met)
-                (void)atomic_fetch_add(tally->job->expect.verdict == VERDICT_INVALID
-                                           ? &shared->cells[i].unmet_kept
-                                           : &shared->cells[i].kept,
-                                       1);
+                (void)atomic_fetch_add(&shared->cells[i].kept, 1);
     }
     going->worker.shared = shared;
     *ret_bytes = bytes;
@@ -368,8 +426,7 @@ int suite_state_run(struct suite_state *state, const struct suite_order *order, 
         rc = run_pending(going, count, error);
     suite_live_close(&going->live);
     state->took_ns = elapsed_ns(going);
-    for (uint32_t i = 0; i < state->count; i++)
-        suite_tally_settle(&state->tallies[i]);
+    suite_state_settle(state);
     if (going->worker.shared)
         (void)munmap(going->worker.shared, shared_bytes);
     free(going->pending);

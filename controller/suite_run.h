@@ -31,9 +31,23 @@ struct suite_state {
 int suite_state_open(const struct suite_order *order, struct suite_state *out, struct error *error);
 void suite_state_release(struct suite_state *state);
 
-/* Add up what a journal says. Usage error: it is of another suite, or of other words in it. */
-int suite_state_load(struct suite_state *state, const char *folder, bool any_shard, int *ret_fd,
-                     struct error *error);
+/* Which journals may be added up. */
+enum suite_kinship {
+    SUITE_SAME,    /* this suite's, this shard's */
+    SUITE_SHARD,   /* this suite's, any shard's */
+    SUITE_EARLIER, /* any suite's, by whatever coup: cells are told by their names */
+};
+
+/* Add up what a journal says, each run once. Usage error: it is no such journal. `ret_fd` (may be
+ * NULL) goes on with it. */
+int suite_state_load(struct suite_state *state, const char *folder, enum suite_kinship kinship,
+                     int *ret_fd, struct error *error);
+
+/* Add up the journal of a shard of this suite, and write its records to the journal `fd`. Histories
+ * stay where they are and are named from there. */
+int suite_state_merge(struct suite_state *state, const char *folder, int fd, struct error *error);
+
+void suite_state_settle(struct suite_state *state); /* after all that is to be added up */
 
 /* Do what is not done yet; `fd` is the journal in `folder`. 0, also when it was stopped early. */
 int suite_state_run(struct suite_state *state, const struct suite_order *order, const char *folder,

@@ -17,10 +17,8 @@
 #include "controller/sim_keep.h"
 #include "histories/file.h"
 
-/* Histories of one cell that are kept because of how they came out. A run that does not show an
- * expected violation is kept once: it is seldom of interest, but then one is wanted. */
+/* Histories of one cell that are kept because of how they came out. */
 #define KEPT_MAX 20u
-#define UNMET_KEPT_MAX 1u
 
 static uint64_t wall_ns(void)
 {
@@ -80,18 +78,19 @@ static bool is_chosen(const struct suite_worker *worker, const struct suite_unit
     return worker->suite->keep_every && number % worker->suite->keep_every == 0;
 }
 
+/* A run that does not show an expected violation is seldom of interest, but then one is wanted: the
+ * first, if it is such a one. */
 static bool wants(const struct suite_worker *worker, const struct suite_unit *unit, uint64_t seed,
                   enum verdict verdict, bool met, bool vacuous)
 {
-    struct suite_shared_cell *shared = &worker->shared->cells[unit->job];
-    bool violation = worker->jobs[unit->job].expect.verdict == VERDICT_INVALID;
+    const struct suite_job *job = &worker->jobs[unit->job];
     if (met)
         return is_chosen(worker, unit, seed);
     if (vacuous)
         return false;
-    if (violation && verdict != VERDICT_UNKNOWN)
-        return atomic_fetch_add(&shared->unmet_kept, 1) < UNMET_KEPT_MAX;
-    return atomic_fetch_add(&shared->kept, 1) < KEPT_MAX;
+    if (job->expect.verdict == VERDICT_INVALID && verdict != VERDICT_UNKNOWN)
+        return seed == job->cell->first && unit->repeat == 0;
+    return atomic_fetch_add(&worker->shared->cells[unit->job].kept, 1) < KEPT_MAX;
 }
 
 static void count(struct suite_record *record, enum verdict verdict, bool met)

@@ -12,7 +12,7 @@
 
 /* What the workers know of one another; lies in shared memory. */
 struct suite_shared_cell {
-    _Atomic uint64_t spent_ns, kept, unmet_kept;
+    _Atomic uint64_t spent_ns, kept;
 };
 struct suite_shared {
     _Atomic bool stop;                /* begin nothing more */

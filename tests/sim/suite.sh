@@ -65,6 +65,32 @@ for i in 1 2 3; do
 done
 [ "$(sort shards | uniq -c | grep -c '^ *1 ')" = 5 ] || complain 'shards overlap or leave cells out' "$(cat shards)"
 
+# Put together they are the whole.
+counts() {
+    sed 's/"took_ns":[0-9]*//g; s/"folder":"[^"]*"//; s/"history":"[^"]*"//g' "$1/results.json"
+}
+expect 2 "$COUP" suite --merge shard1 shard3 -o part
+says '^not run '
+expect 0 "$COUP" suite --merge shard3 shard1 shard2 shard1 -o all --trend trend.jsonl
+[ "$(counts all)" = "$(counts small)" ] || complain 'shards are not the whole' "$(diff <(counts all) <(counts small))"
+history=$(grep -o '"history":"/[^"]*"' all/results.json | head -n 1 | cut -d '"' -f 4)
+[ -e "$history" ] || complain "a history of a shard is lost: $history"
+
+# Side by side: other seeds are chance, other timeouts are not.
+sed 's/seeds: 1..60/seeds: 61..120/' small.yaml >later.yaml
+sed 's/time: 5s/time: 5s, set: {election-timeout-max: 900ms}/' small.yaml >slower.yaml
+expect 0 "$COUP" suite later.yaml -o later --compare all --trend trend.jsonl
+says '^compared: 5 cells in both, 0 moved by more than chance, 0 new, 0 gone$'
+run "$COUP" suite slower.yaml --only faults=kill -o slower --compare all
+says '^moved  raft faults=kill: failover median .* before '
+says '0 new, 3 gone$'
+[ "$(grep -c '^{"time":"2.*"p99":' trend.jsonl)" = 2 ] || complain 'no trend' "$(cat trend.jsonl)"
+refuse 64 'compare: nowhere/journal.jsonl: No such file' "$COUP" suite small.yaml --compare nowhere -o none
+[ ! -e none ] || complain 'began before it knew what to compare with'
+refuse 64 'needs the folders of shards' "$COUP" suite --merge -o none
+refuse 64 'of another suite' "$COUP" suite --merge shard1 later -o mixed
+refuse 64 'one suite at a time' "$COUP" suite small.yaml bad.yaml
+
 # Killed half-way, it goes on and comes to the same totals.
 cat >long.yaml <<'EOF'
 name: long

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "controller/suite_compare.h"
 #include "controller/suite_run.h"
 
 static void parse(const char *yaml, struct suite *out)
@@ -312,6 +313,22 @@ static void test_percentiles(void **state)
     assert_int_equal(suite_tally_failover_us(&tally, 50), 0);
 }
 
+/* Values worked out by hand. */
+static void test_more_than_chance(void **state)
+{
+    (void)state;
+    static const uint32_t low[] = {1, 2, 3}, high[] = {4, 5, 6}, same[] = {7, 7, 7, 7};
+    assert_int_equal((int)(1000 * suite_compare_shares(50, 100, 80, 100)), 4447);
+    assert_int_equal((int)(1000 * suite_compare_shares(80, 100, 50, 100)), -4447);
+    assert_int_equal((int)(1000 * suite_compare_shares(5, 5, 100, 100)), 0);
+    assert_int_equal((int)(1000 * suite_compare_shares(0, 0, 100, 100)), 0);
+    assert_int_equal((int)(1000 * suite_compare_samples(low, 3, high, 3)), 1963);
+    assert_int_equal((int)(1000 * suite_compare_samples(high, 3, low, 3)), -1963);
+    assert_int_equal((int)(1000 * suite_compare_samples(low, 3, low, 3)), 0);
+    assert_int_equal((int)(1000 * suite_compare_samples(same, 4, same, 2)), 0);
+    assert_int_equal((int)(1000 * suite_compare_samples(NULL, 0, low, 3)), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_the_worst_decides),
         cmocka_unit_test(test_a_record_survives_its_line),
         cmocka_unit_test(test_percentiles),
+        cmocka_unit_test(test_more_than_chance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,7 @@ const struct fault_kind fault_kinds[] = {
     {"crash-loop", "kill", EFFECT_KILL},
     {"term-stop", "kill", EFFECT_KILL},
     {"pause", "pause", EFFECT_PAUSE},
+    {"starve", "cpu", EFFECT_DISTURB},
     {"isolate-leader", "partition", EFFECT_CUT},
     {"isolate-one", "partition", EFFECT_CUT},
     {"halves", "partition", EFFECT_CUT},

@@ -87,6 +87,8 @@ bool act_stopped(struct world *world, struct child *child)
     uint32_t node = child->process;
     const char *where = "";
     struct text proof = {0};
+    if (action_waits(world, DO_PAUSE, node))
+        return false; /* ours: no point of its code */
     if (action_waits(world, DO_CRASH, node)) {
         (void)child_kill(child);
         return true;

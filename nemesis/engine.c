@@ -333,16 +333,25 @@ static void settle(struct engine *engine, struct active *active)
         stopped(engine, active);
 }
 
+/* Whoever was killed meanwhile is not stopped again, though he may be owed to go on. */
+static node_set takes_turn(const struct engine *engine, const struct active *active)
+{
+    return act_stops(active->injection.act.action) ? active->held & look(engine).running
+                                                   : active->landed;
+}
+
 /* A process that has not yet followed the last turn gets its time. */
 static void flap(struct engine *engine, struct active *active)
 {
-    active->flap_at_ns = engine->now_ns + active->injection.flap_ns;
+    const struct injection *injection = &active->injection;
+    bool rests = !active->flapped && injection->rest_ns;
+    active->flap_at_ns = engine->now_ns + (rests ? injection->rest_ns : injection->flap_ns);
     if (active->injection.act.action != ACTION_NONE && active->open > 0)
         return;
     active->flapped = !active->flapped;
     active->open++;
     if (active->injection.act.action != ACTION_NONE)
-        flap_act(engine, active);
+        flap_act(engine, active, takes_turn(engine, active));
     else if (active->flapped)
         (void)take_links(engine, active);
     else

@@ -147,12 +147,13 @@ void undo_act(struct engine *engine, struct active *active, node_set nodes)
         ask(engine, active, undo, nodes);
 }
 
-void flap_act(struct engine *engine, struct active *active)
+void flap_act(struct engine *engine, struct active *active, node_set nodes)
 {
-    if (active->flapped && act_ends(active->injection.act.action))
-        undo_act(engine, active, active->landed);
+    enum process_action action = active->injection.act.action;
+    if (active->flapped && (act_ends(action) || act_stops(action)))
+        undo_act(engine, active, nodes);
     else
-        do_act(engine, active, active->landed);
+        do_act(engine, active, nodes);
 }
 
 void ask_counters(struct engine *engine, struct active *active, enum request_kind kind)

@@ -84,7 +84,7 @@ void active_detail(struct active *active, const char *format, ...)
 void do_act(struct engine *engine, struct active *active, node_set nodes);
 void undo_act(struct engine *engine, struct active *active, node_set nodes);
 /* The act's next turn has come (active->flapped). */
-void flap_act(struct engine *engine, struct active *active);
+void flap_act(struct engine *engine, struct active *active, node_set nodes);
 void ask_counters(struct engine *engine, struct active *active, enum request_kind kind);
 
 /* Add the fault's links to the matrix, or take them out, and tell the world what changed: nothing

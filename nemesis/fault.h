@@ -17,6 +17,7 @@ struct injection {
     /* > 0: in force for so long, then not for so long, and again. Links are clean between, a killed
      * process runs, a stepped wall clock is stepped the other way. */
     uint64_t flap_ns;
+    uint64_t rest_ns; /* how long it is not in force each time; 0: as long as it is */
 };
 
 /* Nodes by id; the same directed link may be given once only. */
@@ -79,6 +80,7 @@ bool fault_takes_any(const struct fault *fault);
     X(crash_loop) \
     X(term_stop) \
     X(pause) \
+    X(starve) \
     X(isolate_leader) \
     X(isolate_one) \
     X(halves) \

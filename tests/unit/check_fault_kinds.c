@@ -43,14 +43,15 @@ static void test_effects(void **unused)
             cuts = cuts && (injection.links[link].impairment.cut ||
                             injection.links[link].impairment.cut_data);
         const struct disk_trouble *disk = &injection.act.disk;
+        bool stands = act_stops(injection.act.action) && injection.flap_ns == 0;
         bool fails = disk->full || disk->error_ppm;
         bool of_service = injection.targets & node_bit(view.service); /* no node of the model */
-        enum fault_effect done = of_service                        ? EFFECT_DISTURB
-                                 : act_ends(injection.act.action)  ? EFFECT_KILL
-                                 : act_stops(injection.act.action) ? EFFECT_PAUSE
-                                 : cuts                            ? EFFECT_CUT
-                                 : fails                           ? EFFECT_FAIL
-                                                                   : EFFECT_DISTURB;
+        enum fault_effect done = of_service                       ? EFFECT_DISTURB
+                                 : act_ends(injection.act.action) ? EFFECT_KILL
+                                 : stands                         ? EFFECT_PAUSE
+                                 : cuts                           ? EFFECT_CUT
+                                 : fails                          ? EFFECT_FAIL
+                                                                  : EFFECT_DISTURB;
         if (effect != done)
             fail_msg("checker/fault_kinds.c is wrong about %s", faults[i]->name);
         injection_release(&injection);

@@ -42,6 +42,30 @@ static void test_a_crash_loop_waits_for_its_process(void **state)
     fake_free(fake);
 }
 
+/* A share of each period, until the fault is over or somebody ends the process. */
+static void test_a_starved_process_runs_now_and_then(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_new(
+        LINES("at=0 fault=starve on=n2 for=250ms share=25% period=100ms",
+              "at=300ms fault=starve on=n3 for=250ms share=50% period=100ms",
+              "at=310ms fault=pause on=n3 for=10ms", "at=320ms fault=kill on=n3 for=10ms"));
+    fake_run_to(fake, 74);
+    assert_string_equal(text_string(&fake->asked), "pause n2; ");
+    fake_run_to(fake, 99);
+    assert_string_equal(text_string(&fake->asked), "pause n2; resume n2; ");
+    fake_run_to(fake, 290);
+    assert_string_equal(text_string(&fake->asked),
+                        "pause n2; resume n2; pause n2; resume n2; pause n2; resume n2; ");
+    text_clear(&fake->asked);
+    fake_run_to(fake, 1000);
+    assert_string_equal(text_string(&fake->asked), "pause n3; kill n3; restart n3; ");
+    assert_non_null(strstr(text_string(&fake->events), "fault 3 pause [skipped]"));
+    assert_non_null(strstr(text_string(&fake->events), "heal 2 starve [healed]"));
+    fake_assert_nothing_left(fake);
+    fake_free(fake);
+}
+
 /* Whether by a signal or at a point of its own code: dead is dead, and undone by a restart. */
 static void test_other_ways_to_die_and_to_stand_still(void **state)
 {
@@ -326,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_crash_loop_kills_again_and_ends_alive),
         cmocka_unit_test(test_a_crash_loop_waits_for_its_process),
+        cmocka_unit_test(test_a_starved_process_runs_now_and_then),
         cmocka_unit_test(test_other_ways_to_die_and_to_stand_still),
         cmocka_unit_test(test_clock_faults_add_up),
         cmocka_unit_test(test_a_strobe_goes_both_ways),

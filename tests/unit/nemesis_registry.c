@@ -83,7 +83,7 @@ static void test_faults_by_name_and_group(void **state)
     parses_to("disk", "power-loss,slow-fsync,disk-full,io-error,disk-stall", "disk");
     parses_to("disk-wipe,pause", "pause,disk-wipe", "pause,disk-wipe");
     parses_to("disk,disk-wipe", NULL, "disk,disk-wipe");
-    parses_to("all", NULL, "kill,pause,partition,link,clock,disk,message,operator");
+    parses_to("all", NULL, "kill,pause,cpu,partition,link,clock,disk,message,operator");
     parses_to("override", "force-leader", "override");
     static const char *const refused[] = {"", "kil", "kill,", ",kill", "none,kill", "kill,none"};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {

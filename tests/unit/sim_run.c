@@ -156,7 +156,7 @@ static void honest_raft_is_never_accused(void **state)
     (void)state;
     struct swarm_request request = request_of("raft", "all");
     uint32_t valid = 0, repeated = 0;
-    request.base.duration_ns = 10 * NS_PER_S; /* room for every kind */
+    request.base.duration_ns = 15 * NS_PER_S; /* room for every kind */
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct sweep_outcome outcome;
         assert_int_equal(sweep_one(&request, seed, &outcome, NULL), 0);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "checker/met_messages.h"
 
 /* One check at work. `state` is NULL for a check that is not owed. */
 struct running {
@@ -27,6 +28,7 @@ struct checker {
     struct listener listeners[EVENT_FS][CHECKS_MAX];
     uint32_t listener_count[EVENT_FS];
     struct measurer *measurer;
+    struct met_messages met;
     uint64_t events, end_ns;
 };
 
@@ -113,6 +115,7 @@ int checker_new(const struct history_header *header, const char *names, struct c
         if (!names || listed(names, checks[i]->name))
             add_check(checker, checks[i], is_owed(checks[i], header), header);
     checker->measurer = measurer_new(header);
+    met_init(&checker->met);
     *out = checker;
     return 0;
 }
@@ -123,8 +126,13 @@ void checker_step(struct checker *checker, const struct event *event)
     uint32_t count = checker->listener_count[event->f];
     for (uint32_t i = 0; i < count; i++) {
         const struct listener *listener = &checker->listeners[event->f][i];
+        bool violated = listener->finding->violations > 0;
         listener->step(listener->state, event, listener->finding);
+        if (!violated && listener->finding->violations > 0)
+            met_explain(&checker->met, event, listener->finding);
     }
+    if (event->f == F_MESSAGE)
+        met_step(&checker->met, event);
     measurer_step(checker->measurer, event);
     checker->events++;
     if (event->time_ns > checker->end_ns)
@@ -189,6 +197,7 @@ void checker_end(struct checker *checker, struct report_data *out)
     if (!judged)
         out->verdict = VERDICT_UNKNOWN;
     measurer_end(checker->measurer, &out->measure);
+    met_release(&checker->met);
     if (out->measure.interrupted && out->verdict < VERDICT_UNKNOWN)
         out->verdict = VERDICT_UNKNOWN;
     free(checker);

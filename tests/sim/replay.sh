@@ -21,6 +21,14 @@ expect 0 "$COUP" convert "$bad" --to jsonl -o bad.jsonl
 expect 0 "$COUP" replay --targets recorded --times 2 bad.jsonl
 says '^2/2 reproduced$'
 
+# So do faults on the coordination service, and on single messages after events.
+for scenario in service-session-dropped queue-adopts-a-dead-record raft-vote-cleared-on-step-down; do
+    expect 0 "$COUP" sim --scenario "$scenario" --seeds 3 --keep all -q -o "$scenario"
+    expect 0 "$COUP" replay --targets recorded "$scenario"/*.coup
+    says '^run 1 +reproduced +invalid'
+    says '^  every belief is the same$'
+done
+
 # Without the bug nothing of it is left; the history still tells what was.
 sed '1s/,bug=vote-twice//' bad.jsonl >mended.jsonl
 expect 1 "$COUP" replay mended.jsonl

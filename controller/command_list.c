@@ -41,15 +41,17 @@ static void traits_text(uint32_t traits, struct text *out)
 
 static const struct grid_column algorithm_columns[] = {
     {"name", false},    {"traits", false},   {"summary", false}, {"reference", true},
-    {"promises", true}, {"broken_by", true}, {NULL, false}};
+    {"promises", true}, {"broken_by", true}, {"messages", true}, {NULL, false}};
 
 static void list_algorithms(struct grid *grid)
 {
     for (uint32_t i = 0; algorithms[i]; i++) {
         const struct algorithm *algorithm = algorithms[i];
         struct option_values values;
-        struct text traits = {0};
+        struct text traits = {0}, messages = {0};
         options_defaults(algorithm->options, &values);
+        for (uint32_t kind = 0; algorithm->kinds[kind]; kind++)
+            text_add(&messages, "%s%s", kind ? ", " : "", algorithm->kinds[kind]);
         traits_text(algorithm->traits(&values), &traits);
         grid_row(grid, 0);
         grid_cell(grid, "%s", algorithm->name);
@@ -58,6 +60,8 @@ static void list_algorithms(struct grid *grid)
         grid_cell(grid, "%s", algorithm->reference);
         grid_cell(grid, "%s", algorithm->promises);
         grid_cell(grid, "%s", algorithm->broken_by);
+        grid_cell(grid, "%s", text_string(&messages));
+        text_release(&messages);
         add_options(grid, algorithm->options);
         text_release(&traits);
     }

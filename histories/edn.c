@@ -167,6 +167,8 @@ static bool is_word(struct slice text)
 
 static bool classify_token(struct slice text, enum edn_kind *ret_kind)
 {
+    if (text.length == 0)
+        return false; /* a tag that is not there */
     if (starts_number(text))
         return classify_number(text, ret_kind);
     *ret_kind = slice_equals(text, "nil")                                   ? EDN_NIL
@@ -355,10 +357,10 @@ const struct edn_value *edn_get(const struct edn *edn, const struct edn_value *m
 
 bool edn_integer(const struct edn_value *value, int64_t *ret)
 {
-    bool negative = value->text.at[0] == '-';
-    uint64_t number = 0, limit = (uint64_t)INT64_MAX + negative;
     if (value->kind != EDN_INTEGER)
         return false;
+    bool negative = value->text.at[0] == '-';
+    uint64_t number = 0, limit = (uint64_t)INT64_MAX + negative;
     for (size_t i = 0; i < value->text.length; i++) {
         char c = value->text.at[i];
         if (!is_digit(c))

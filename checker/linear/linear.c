@@ -12,9 +12,17 @@ static int by_key(const void *a, const void *b)
     const struct linear_op *x = a, *y = b;
     if (x->key != y->key)
         return x->key < y->key ? -1 : 1;
-    if (x->call != y->call)
-        return x->call < y->call ? -1 : 1;
     return x->call_index < y->call_index ? -1 : x->call_index > y->call_index;
+}
+
+/* Each key's operations together; sorting takes as much memory again, so not where they are. */
+static void group(struct linear_op *ops, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        if (ops[i].key < ops[i - 1].key) {
+            qsort(ops, count, sizeof *ops, by_key);
+            return;
+        }
 }
 
 /* Values seen by some read or demanded by some compare, unknown ones included. */
@@ -144,8 +152,7 @@ static void check_all(const struct linear_model *model, struct linear_space *spa
 {
     uint32_t bad = 0;
     *out = (struct linear_result){0};
-    if (count)
-        qsort(ops, count, sizeof *ops, by_key);
+    group(ops, count);
     for (uint32_t from = 0, until; from < count; from = until) {
         struct linear_result one;
         for (until = from + 1; until < count && ops[until].key == ops[from].key;)

@@ -1,45 +1,14 @@
-#include "checker/linear/zone.h"
+#include "checker/linear/zones.h"
 
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/random.h"
 
-#define NONE UINT32_MAX
-
-/* What happened to one value. */
-struct cluster {
-    uint64_t value;
-    uint64_t early, late;       /* earliest return and latest call of its reads */
-    uint32_t early_op, late_op; /* NONE: no reads */
-    uint32_t write;             /* NONE: the initial value */
-    uint32_t parent, child;     /* by compare-and-set */
-    uint32_t block;             /* NONE: not walked yet */
-    bool wanted;                /* it was there: known to be written, or seen */
-};
-
-/* All of a chain of values. */
-struct block {
-    uint64_t early, late;
-    uint32_t early_op, late_op; /* early_op NONE: it was there from the beginning */
-};
-
 /* The block's operations in their only order, as far as seen: the latest call among them. */
 struct walk {
     struct block block;
     uint32_t index; /* of the block */
-};
-
-struct zones {
-    const struct linear_op *ops;
-    uint32_t count;
-    struct cluster *clusters; /* 0: the initial value */
-    uint32_t cluster_count;
-    uint32_t *index; /* value -> cluster, open addressing; NONE: free */
-    uint32_t mask;
-    struct block *blocks;
-    uint32_t block_count;
-    struct linear_result *out;
 };
 
 static bool blame(struct zones *zones, enum linear_fault fault, uint32_t a, uint32_t b)
@@ -61,7 +30,7 @@ static uint32_t *place_of(const struct zones *zones, uint64_t value)
     return &zones->index[at];
 }
 
-static struct cluster *find(const struct zones *zones, uint64_t value)
+struct cluster *zones_find(const struct zones *zones, uint64_t value)
 {
     uint32_t at = *place_of(zones, value);
     return at == NONE ? NULL : &zones->clusters[at];
@@ -116,7 +85,7 @@ static void close_zones(struct zones *zones)
 static bool add_read(struct zones *zones, uint32_t op)
 {
     const struct linear_op *read = &zones->ops[op];
-    struct cluster *cluster = find(zones, read->value);
+    struct cluster *cluster = zones_find(zones, read->value);
     if (!cluster)
         return blame(zones, LINEAR_UNWRITTEN, op, NONE);
     cluster->wanted = true;
@@ -137,7 +106,7 @@ static bool link_up(struct zones *zones, uint32_t at)
     struct cluster *cluster = &zones->clusters[at];
     while (cluster->write != NONE && cluster->parent == NONE &&
            zones->ops[cluster->write].f == LINEAR_CAS) {
-        struct cluster *parent = find(zones, zones->ops[cluster->write].expected);
+        struct cluster *parent = zones_find(zones, zones->ops[cluster->write].expected);
         if (!parent)
             return blame(zones, LINEAR_UNWRITTEN, cluster->write, NONE);
         if (parent->child != NONE)
@@ -212,7 +181,7 @@ static bool make_blocks(struct zones *zones)
 
 /* Order of blocks */
 
-static int by_early(const void *a, const void *b)
+int block_by_early(const void *a, const void *b)
 {
     const struct block *x = *(const struct block *const *)a, *y = *(const struct block *const *)b;
     bool x_first = x->early_op == NONE, y_first = y->early_op == NONE;
@@ -224,7 +193,7 @@ static int by_early(const void *a, const void *b)
 }
 
 /* The initial value's block has early_op NONE and is before every other. */
-static bool must_precede(const struct block *a, const struct block *b)
+bool block_precedes(const struct block *a, const struct block *b)
 {
     return b->late_op != NONE && (a->early_op == NONE || a->early < b->late);
 }
@@ -242,9 +211,9 @@ static bool clash(struct zones *zones, const struct block *a, const struct block
     return false;
 }
 
-static bool is_forward(const struct block *block)
+bool block_is_forward(const struct block *block)
 {
-    return block->late_op != NONE && must_precede(block, block);
+    return block->late_op != NONE && block_precedes(block, block);
 }
 
 /* The last of the forward blocks (sorted by early, apart from one another) that must precede
@@ -255,7 +224,7 @@ static const struct block *last_before(const struct block *const *forward, uint3
     uint32_t low = 0, high = count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (must_precede(forward[middle], block))
+        if (block_precedes(forward[middle], block))
             low = middle + 1;
         else
             high = middle;
@@ -265,133 +234,27 @@ static const struct block *last_before(const struct block *const *forward, uint3
 
 /* Forward blocks hold the register all through [early, late], so no two of them overlap, and each
  * other block has an instant of its own outside of them. */
-static bool order_blocks(struct zones *zones, const struct block **forward)
+static bool order_blocks(struct zones *zones, const struct block **forward, uint32_t *ret_count)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < zones->block_count; i++)
-        if (is_forward(&zones->blocks[i]))
+        if (block_is_forward(&zones->blocks[i]))
             forward[count++] = &zones->blocks[i];
     if (count)
-        qsort(forward, count, sizeof *forward, by_early);
+        qsort(forward, count, sizeof *forward, block_by_early);
     for (uint32_t i = 1; i < count; i++)
-        if (must_precede(forward[i], forward[i - 1]))
+        if (block_precedes(forward[i], forward[i - 1]))
             return clash(zones, forward[i - 1], forward[i]);
     for (uint32_t i = 0; i < zones->block_count; i++) {
         const struct block *block = &zones->blocks[i];
-        if (block->late_op == NONE || is_forward(block))
+        if (block->late_op == NONE || block_is_forward(block))
             continue;
         const struct block *before = last_before(forward, count, block);
-        if (before && must_precede(block, before))
+        if (before && block_precedes(block, before))
             return clash(zones, before, block);
     }
+    *ret_count = count;
     return true;
-}
-
-/* Refused compares */
-
-/* Of the blocks in order of `early`, up to each: the two latest calls, of different blocks. */
-struct prefix {
-    uint64_t early;
-    uint64_t late[2];
-    uint32_t block[2];
-};
-
-static void extend(const struct prefix *before, const struct block *block, uint32_t index,
-                   struct prefix *out)
-{
-    *out = before ? *before : (struct prefix){.block = {NONE, NONE}};
-    out->early = block->early;
-    if (out->block[0] == NONE || block->late > out->late[0]) {
-        out->late[1] = out->late[0];
-        out->block[1] = out->block[0];
-        out->late[0] = block->late;
-        out->block[0] = index;
-    } else if (out->block[1] == NONE || block->late > out->late[1]) {
-        out->late[1] = block->late;
-        out->block[1] = index;
-    }
-}
-
-static uint32_t make_prefixes(const struct zones *zones, const struct block **sorted,
-                              struct prefix *out)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < zones->block_count; i++)
-        if (zones->blocks[i].late_op != NONE && zones->blocks[i].early_op != NONE)
-            sorted[count++] = &zones->blocks[i];
-    if (count)
-        qsort(sorted, count, sizeof *sorted, by_early);
-    for (uint32_t i = 0; i < count; i++)
-        extend(i ? &out[i - 1] : NULL, sorted[i], (uint32_t)(sorted[i] - zones->blocks), &out[i]);
-    return count;
-}
-
-/* The last with early <= time; NULL: none. */
-static const struct prefix *prefix_at(const struct prefix *prefixes, uint32_t count, uint64_t time)
-{
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (prefixes[middle].early <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? &prefixes[low - 1] : NULL;
-}
-
-/* Whether in any order the value expected was not yet there when the compare began, or was already
- * replaced when it ended. */
-static bool surely_refused(const struct zones *zones, const struct linear_op *op,
-                           const struct prefix *before)
-{
-    const struct cluster *cluster = find(zones, op->expected);
-    if (!cluster)
-        return true;
-    if (!cluster->wanted)
-        return false;
-    if (cluster->write != NONE && zones->ops[cluster->write].call >= op->call)
-        return true;
-    for (uint32_t child = cluster->child; child != NONE; child = zones->clusters[child].child) {
-        const struct cluster *next = &zones->clusters[child];
-        if (zones->ops[next->write].done <= op->done ||
-            (next->early_op != NONE && next->early <= op->done))
-            return true;
-        if (zones->ops[next->write].call > op->done)
-            break; /* what follows is over later still */
-    }
-    const struct block *own = &zones->blocks[cluster->block];
-    for (uint32_t i = 0; before && i < 2; i++)
-        if (before->block[i] != NONE && before->block[i] != cluster->block &&
-            must_precede(own, &zones->blocks[before->block[i]]))
-            return true;
-    return false;
-}
-
-/* The value expected need never have been there; but what wrote it may be wanted to explain another
- * refusal. */
-static bool avoidable(const struct zones *zones, const struct linear_op *op)
-{
-    const struct cluster *cluster = find(zones, op->expected);
-    return cluster && !cluster->wanted;
-}
-
-static uint32_t list_refusals(const struct zones *zones, const struct block **sorted,
-                              uint32_t *ret_left)
-{
-    struct prefix *prefixes = must_alloc(zones->block_count + 1, sizeof *prefixes);
-    uint32_t count = make_prefixes(zones, sorted, prefixes), left = 0;
-    bool needed = false;
-    for (uint32_t i = 0; i < zones->count; i++) {
-        const struct linear_op *op = &zones->ops[i];
-        if (op->f == LINEAR_REFUSED &&
-            !surely_refused(zones, op, prefix_at(prefixes, count, op->done))) {
-            ret_left[left++] = i;
-            needed = needed || !avoidable(zones, op);
-        }
-    }
-    free(prefixes);
-    return needed ? left : 0;
 }
 
 static bool has_refusals(const struct zones *zones)
@@ -412,10 +275,11 @@ enum zone_answer zone_check(const struct linear_op *ops, uint32_t count, uint64_
     if (open_zones(&zones, initial)) {
         answer = ZONE_DECIDED;
         if (make_clusters(&zones) && make_blocks(&zones)) {
-            const struct block **sorted = must_alloc(zones.block_count + 1, sizeof *sorted);
-            if (order_blocks(&zones, sorted) && has_refusals(&zones))
-                *ret_left_count = list_refusals(&zones, sorted, ret_left);
-            free(sorted);
+            const struct block **forward = must_alloc(zones.block_count + 1, sizeof *forward);
+            uint32_t forward_count = 0;
+            if (order_blocks(&zones, forward, &forward_count) && has_refusals(&zones))
+                *ret_left_count = zones_refusals(&zones, forward, forward_count, ret_left);
+            free(forward);
         }
         if (*ret_left_count)
             answer = ZONE_REFUSALS;

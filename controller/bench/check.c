@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "checker/checker.h"
+#include "controller/bench/register_history.h"
 #include "controller/output.h"
 
 #define NODES 5u
@@ -64,12 +65,14 @@ static void make_election(struct maker *maker, struct event *out)
         maker->step = 0;
 }
 
+/* A read finds what was written just before. */
 static void set_write(const struct maker *maker, bool own, struct event *out)
 {
+    uint64_t value = out->f == F_READ ? maker->write - 1 : maker->write;
     event_set(out, FIELD_ID, maker->write);
     event_set(out, FIELD_TOKEN, maker->term);
-    event_set(out, FIELD_REGISTER, own ? 0 : 1 + maker->write % REGISTERS);
-    event_set(out, FIELD_VALUE, maker->write);
+    event_set(out, FIELD_REGISTER, own ? 0 : 1 + value % REGISTERS);
+    event_set(out, FIELD_VALUE, value);
 }
 
 /* The leader's own write, a client's write and its read, and some bookkeeping. */
@@ -258,11 +261,78 @@ static int bench(uint64_t events, struct text *out, struct error *error)
     return 0;
 }
 
+/* The most memory ever resident, and that forgotten: from now on. 0 where /proc does not say. */
+static uint64_t peak_bytes(bool forget)
+{
+    char line[200];
+    unsigned long kib = 0;
+    FILE *file = fopen("/proc/self/status", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "VmHWM: %lu kB", &kib) == 1)
+            break;
+    if (file)
+        (void)fclose(file);
+    file = forget ? fopen("/proc/self/clear_refs", "we") : NULL;
+    if (file) {
+        (void)fputs("5", file);
+        (void)fclose(file); /* then it is the peak since the start: too much, never too little */
+    }
+    return (uint64_t)kib << 10;
+}
+
+/* Reading and judging, and what that took at most; the made history itself is there before. */
+static int bench_register(const struct register_load *load, struct text *out, struct error *error)
+{
+    struct history_writer *writer;
+    struct history_reader *reader;
+    struct report_data report = {0};
+    char time[UNIT_TEXT_MAX];
+    int rc = register_history(load, &writer, error);
+    if (rc < 0)
+        return rc;
+    (void)peak_bytes(true);
+    uint64_t before = resident_bytes(), start = spent_ns();
+    rc = history_open_bytes(history_writer_bytes(writer), &reader, error);
+    if (rc == 0) {
+        rc = check_history(reader, "linearizable", &report, error);
+        history_reader_close(reader);
+    }
+    uint64_t took_ns = spent_ns() - start, peak = peak_bytes(false);
+    if (rc == 0 && report.verdict != VERDICT_VALID)
+        rc = error_set(error, -1, "the made history should be linearizable, but %s: %s",
+                       verdict_name(report.verdict), report.results[0].finding.reason);
+    report_data_release(&report);
+    (void)history_close(writer, NULL); /* in memory: nothing can be lost */
+    if (rc < 0)
+        return rc;
+    text_add(out,
+             "linearizable, %-11s%10" PRIu64 " operations of %u clients  %8s CPU  memory grew "
+             "by at most %.1f MB\n",
+             load->name, load->operations, load->clients, human_duration(took_ns, time),
+             (double)(peak > before ? peak - before : 0) / 1e6);
+    return 0;
+}
+
+static int bench_registers(uint64_t operations, struct text *out, struct error *error)
+{
+    const struct register_load loads[] = {
+        {"unique", operations, 10, 0, 0},
+        {"with cas", operations, 10, 0, 15},
+        {"5 values", operations / 10 + 1, 10, 5, 15},
+    };
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof loads / sizeof loads[0]; i++)
+        rc = bench_register(&loads[i], out, error);
+    return rc;
+}
+
 static int run(const struct command_line *line, struct error *error)
 {
     struct text out = {0};
     uint64_t events = command_number(line, "events");
-    int rc = bench(events, &out, error);
+    int rc = bench_registers(events, &out, error);
+    if (rc == 0)
+        rc = bench(events, &out, error);
     if (rc == 0)
         rc = bench(10 * events, &out, error);
     if (rc == 0)
@@ -273,13 +343,14 @@ static int run(const struct command_line *line, struct error *error)
 
 static const struct command_option options[] = {
     {"events", 'e', ARGUMENT_COUNT, "N", "1000000", 1, 100000000, NULL,
-     "events of the first history; the second has ten times as many"},
+     "events of the first history and operations of clients on a register; the second history has "
+     "ten times as many events"},
     {.name = NULL},
 };
 
 const struct command bench_check = {
     .name = "check",
-    .summary = "read and judge a history in memory, and one ten times as long",
+    .summary = "read and judge histories in memory: registers, a run, and one ten times as long",
     .arguments = "",
     .options = options,
     .run = run,

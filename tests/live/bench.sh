@@ -17,6 +17,11 @@ expect 0 "$COUP" bench start -n 3 --rounds 2
 says '^  coup-node +3 processes +RSS +[1-9]'
 says '^  command to first leader +median +[0-9.]+m?s '
 
+expect 0 "$COUP" bench check -e 20000
+says '^linearizable, unique +20000 operations of 10 clients +[0-9.]+[mu]?s CPU '
+says '^linearizable, with cas +20000 '
+says '^linearizable, 5 values +2001 '
+
 expect 0 "$COUP" bench inject --rounds 5
 says '^25 +312 +switch +5 '
 finish

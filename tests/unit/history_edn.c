@@ -58,6 +58,8 @@ static const struct {
     {"\\", "! line 1: a character that is not there"},
     {"#_", "! line 1: a value is missing at the end"},
     {"#inst", "! line 1: a value is missing at the end"},
+    {"#", "! line 1: \"\" is no EDN"},
+    {"[# 1]", "! line 1: \"\" is no EDN"},
     {"#1 2", "! line 1: a tag that is no symbol"},
 };
 

@@ -8,6 +8,7 @@
 #include "base/knobs.h"
 #include "checker/check.h"
 #include "checker/linear/model.h"
+#include "controller/fault_probe.h"
 #include "controller/grid.h"
 #include "controller/output.h"
 #include "controller/suite_plan.h"
@@ -103,15 +104,22 @@ static void list_bugs(struct grid *grid)
 }
 
 static const struct grid_column fault_columns[] = {
-    {"name", false}, {"group", false}, {"summary", false}, {NULL, false}};
+    {"name", false}, {"group", false}, {"summary", false}, {"here", true}, {NULL, false}};
 
+/* "here": whether it can be done to real processes; coup doctor says why not. */
 static void list_faults(struct grid *grid)
 {
+    struct fault_probes probes = {0};
+    struct error error;
+    const char *fix;
     for (uint32_t i = 0; faults[i]; i++) {
+        bool here = fault_probe(&probes, faults[i], &error, &fix) == 0;
         grid_row(grid, 0);
         grid_cell(grid, "%s", faults[i]->name);
         grid_cell(grid, "%s", faults[i]->group);
-        grid_cell(grid, "%s", faults[i]->summary);
+        grid_cell(grid, "%s%s", faults[i]->summary,
+                  here ? "" : " (not on this machine: see coup doctor)");
+        grid_cell(grid, "%s", here ? "yes" : "no");
         add_options(grid, faults[i]->parameters);
     }
 }

@@ -16,6 +16,8 @@ struct probe {
     int (*run)(struct error *error, const char **ret_fix);
 };
 
+int probe_faketime(struct error *error, const char **ret_fix);
+
 extern const struct probe probes[]; /* a NULL name ends them */
 
 #endif

@@ -13,9 +13,8 @@ static const enum halt_point halts[] = {[AFTER_CHECK] = HALT_AFTER_CHECK,
                                         [BEFORE_SEND] = HALT_BEFORE_SEND};
 static const struct option options[] = {
     {"point", OPTION_WORD, "anywhere", 0, 0, points,
-     "after-check: a leader that has found that it may act, before anybody hears of it; "
-     "before-write: its write is recorded, not sent; before-send: a node's next word to the "
-     "others is decided and durable, not sent"},
+     "at any moment; where a leader has found that it may write; where its write is recorded, not "
+     "sent; where a node's next word to the others is"},
     {.name = NULL},
 };
 

@@ -149,4 +149,10 @@ run "$COUP" doctor
 run "$COUP" doctor --json
 jq -e '(.possible | type == "boolean") and (.machine | all(.state == "ok" or .problem != ""))' \
     "$work/out" >/dev/null || complain "doctor --json"
+jq -e '(.faults | length > 30) and (.faults | all(.state == "available" or (.problem != "" and .fix != "")))' \
+    "$work/out" >/dev/null || complain "doctor --json: faults"
+jq -r '.faults[] | .name + " " + (if .state == "available" then "yes" else "no" end)' "$work/out" >"$work/doctors"
+expect 0 "$COUP" list faults --json
+jq -r '.faults[] | .name + " " + .here' "$work/out" | diff - "$work/doctors" >/dev/null ||
+    complain "list faults and doctor disagree"
 finish

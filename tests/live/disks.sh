@@ -14,6 +14,7 @@ cp "$COUP" "$(dirname "$COUP")"/coup-* bin/
 rm -f bin/coup-disk
 expect 0 bin/coup doctor
 says '^fuse: coup-disk is not built'
+says '^power-loss +disk +missing +coup-disk is not built.* scripts/setup'
 expect 2 bin/coup run -q -n 3 -t 500ms --faults power-loss --seed 1 -o none
 says '^  power-loss +[0-9]+ +0 +[1-9]'
 expect 0 bin/coup show none/history.coup --f fault

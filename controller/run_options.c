@@ -65,18 +65,17 @@ uint64_t run_options_draw_seed(void)
 }
 
 /* "all" is all that can be done to real processes on this machine; a disk fault named is tried, and
- * skipped with the reason where there are no disks to trouble. What the algorithm cannot do is not
- * drawn for it, unless it alone was asked for. */
+ * skipped with the reason where there are no disks to trouble. */
 static int named_faults(const struct command_line *line, struct run_config *config,
                         struct error *error)
 {
     struct error missing;
     const char *fix;
     const char *text = command_text(line, "faults");
-    int rc = faults_parse(text, config->faults, &config->fault_count, error);
+    int rc = suited_parse(config->algorithm, &config->elector.options, text, config->faults,
+                          &config->fault_count, error);
     if (rc < 0)
         return rc;
-    config->fault_count = suited_faults(config->algorithm, config->faults, config->fault_count);
     if (strcmp(text, "all") == 0 && fuse_probe(&missing, &fix) < 0)
         config->fault_count = faults_without(config->faults, config->fault_count, FACILITY_DISK);
     return 0;

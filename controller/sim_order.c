@@ -81,14 +81,11 @@ static int parse_algorithm(const struct command_line *line, struct swarm_request
     return request->base.algorithm->validate(elector, error);
 }
 
-/* What the algorithm cannot do is not drawn for it, unless it alone was asked for. */
 static int named_faults(const struct command_line *line, struct sim_config *base,
                         struct error *error)
 {
-    int rc = faults_parse(command_text(line, "faults"), base->kinds, &base->kind_count, error);
-    if (rc == 0)
-        base->kind_count = suited_faults(base->algorithm, base->kinds, base->kind_count);
-    return rc;
+    return suited_parse(base->algorithm, &base->elector.options, command_text(line, "faults"),
+                        base->kinds, &base->kind_count, error);
 }
 
 /* The faults: drawn of kinds, or as a scenario has them. Then nothing else is drawn either. */

@@ -23,6 +23,52 @@ uint32_t suited_faults(const struct algorithm *algorithm, const struct fault *ki
     return faults_without(kinds, count, FACILITY_DISK);
 }
 
+/* NULL: it has what the fault needs. */
+static const char *lacks(const struct algorithm *algorithm, const struct option_values *options,
+                         enum facility facility)
+{
+    bool durable = algorithm->durable != NULL;
+    if (facility == FACILITY_SERVICE && !algorithm_has_service(algorithm->traits(options)))
+        return "it asks no coordination service";
+    if (facility == FACILITY_TRANSFER && algorithm_no_transfer(algorithm))
+        return "it cannot hand leadership on";
+    if (!durable && (facility == FACILITY_STATE || facility == FACILITY_DISK))
+        return "it makes nothing durable";
+    return NULL;
+}
+
+/* Every kind that the word means is one for which the algorithm has nothing. */
+static int refuse_word(const struct algorithm *algorithm, const struct option_values *options,
+                       const char *word, struct error *error)
+{
+    const struct fault *kinds[FAULTS_MAX];
+    const char *why = NULL;
+    uint32_t count;
+    int rc = faults_parse(word, kinds, &count, error);
+    for (uint32_t i = 0; rc == 0 && i < count; i++)
+        if (!(why = lacks(algorithm, options, kinds[i]->needs)))
+            return 0;
+    return rc == 0 && why ? error_usage(error, "--faults: %s means nothing to %s: %s", word,
+                                        algorithm->name, why)
+                          : rc;
+}
+
+int suited_parse(const struct algorithm *algorithm, const struct option_values *options,
+                 const char *text, const struct fault *out[FAULTS_MAX], uint32_t *ret_count,
+                 struct error *error)
+{
+    int rc = faults_parse(text, out, ret_count, error);
+    for (const char *at = text; rc == 0 && at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        struct text word = {0};
+        text_add_bytes(&word, at, strcspn(at, ","));
+        rc = refuse_word(algorithm, options, text_string(&word), error);
+        text_release(&word);
+    }
+    if (rc == 0)
+        *ret_count = suited_faults(algorithm, out, *ret_count);
+    return rc;
+}
+
 static const enum filter_deed deeds[MESSAGE_DEEDS] = {
     [MESSAGE_DROP] = FILTER_DROP,           [MESSAGE_HOLD] = FILTER_HOLD,
     [MESSAGE_DUPLICATE] = FILTER_DUPLICATE, [MESSAGE_ECHO] = FILTER_ECHO,

@@ -5,6 +5,12 @@
 #include "nemesis/plan.h"
 #include "nodes/filter.h"
 
+/* faults_parse() for this algorithm. A word, name or group, that means nothing to it is a usage
+ * error; of a group some of whose members do, the others are left out. */
+int suited_parse(const struct algorithm *algorithm, const struct option_values *options,
+                 const char *text, const struct fault *out[FAULTS_MAX], uint32_t *ret_count,
+                 struct error *error);
+
 /* Leave out of `kinds` what the algorithm has nothing for, unless nothing else was asked for; then
  * it is recorded as skipped. Returns how many are left. */
 uint32_t suited_faults(const struct algorithm *algorithm, const struct fault *kinds[FAULTS_MAX],

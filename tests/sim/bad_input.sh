@@ -28,4 +28,11 @@ touch "$work/full/file"
 refuse 64 "$work/full" "$COUP" sim --seeds 1 --keep all -o "$work/full" -t 1s
 refuse 64 "stray argument 'x'" "$COUP" sim x
 refuse 64 "--jobs" "$COUP" selftest -j 1000
+# What the algorithm has nothing for is not asked of it; as part of a group it is left out.
+refuse 64 'transfer means nothing to bully: it cannot hand leadership on' "$COUP" sim -a bully -f kill,transfer
+refuse 64 'service means nothing to raft: it asks no coordination service' "$COUP" sim -a raft -f service
+refuse 64 'service-kill means nothing to raft' "$COUP" run -a raft -f service-kill
+refuse 64 'disk means nothing to lease: it makes nothing durable' "$COUP" sim -a lease -f disk
+refuse 64 'kill-during-write means nothing to queue' "$COUP" sim -a queue -f pause,kill-during-write
+expect 0 "$COUP" sim -a lease -f kill,operator --seeds 1..3 -q
 finish

@@ -5,7 +5,8 @@
 
 #include "controller/command.h"
 
-#define COUP_BENCHES(X) X(history) X(sim) X(inject) X(check) X(start) X(failover) X(lease)
+#define COUP_BENCHES(X) \
+    X(history) X(sim) X(inject) X(check) X(start) X(failover) X(lease) X(messages)
 
 #define X(name) extern const struct command bench_##name;
 COUP_BENCHES(X)

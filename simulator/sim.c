@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "checker/cluster.h"
@@ -127,12 +128,16 @@ static bool is_quiet(const struct sim_world *world)
     return !world->engine || engine_quiet(world->engine);
 }
 
-static void run_phases(struct sim_world *world, const struct history_header *header)
+static void run_phases(struct sim_world *world, const struct history_header *header,
+                       struct sim_first *first)
 {
     const struct sim_config *config = world->config;
     const struct knobs *knobs = &config->elector.knobs;
     sim_world_phase(world, "start");
     run_until(world, has_leader, START_TIMEOUTS * knobs->election_timeout_max);
+    first->leader_ns = has_leader(world) ? world->now_ns : UINT64_MAX;
+    _Static_assert(sizeof first->messages == sizeof world->shipped, "the same kinds");
+    memcpy(first->messages, world->shipped, sizeof first->messages);
     sim_world_clients_start(world);
     sim_world_phase(world, "faults");
     sim_world_faults_begin(world);
@@ -226,7 +231,7 @@ static int run_scheduled(const struct sim_config *config, const struct schedule 
         header_release(&result.header);
         goto out;
     }
-    run_phases(&world, &result.header);
+    run_phases(&world, &result.header, &result.first);
     collect(&world, &result);
     if (world.storms) {
         rc = tell_storm(&world, error);

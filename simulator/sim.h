@@ -68,6 +68,14 @@ struct sim_config {
     uint64_t storm; /* happenings in one simulated second that end the run; 0: far too many */
 };
 
+#define SIM_KINDS_MAX 32u /* of messages, as in nodes/chronicle.h */
+
+/* The first election: when its leader was there, and what had been sent by then. */
+struct sim_first {
+    uint64_t leader_ns;               /* UINT64_MAX: nobody led in time */
+    uint64_t messages[SIM_KINDS_MAX]; /* by kind */
+};
+
 struct sim_result {
     struct history_header header;
     struct report_data report;     /* not for SIM_BARE */
@@ -77,7 +85,8 @@ struct sim_result {
     uint64_t happenings;           /* queue entries carried out */
     uint64_t simulated_ns;
     uint64_t messages, dropped; /* over the simulated network */
-    uint32_t faults;            /* scheduled */
+    struct sim_first first;
+    uint32_t faults; /* scheduled */
 };
 
 /* Whether the cluster can be: a usage error if not. sim_run() asks too. */

@@ -126,6 +126,8 @@ static void ship(struct sim_world *world, uint32_t slot, uint32_t from, uint32_t
     struct sim_shipment shipment = {from, to, packet_bytes(packet), world->now_ns};
     uint64_t arrivals_ns[SIM_COPIES_MAX];
     uint32_t copies = sim_network_send(&world->network, &shipment, arrivals_ns);
+    if (packet->type == WIRE_ELECTION)
+        world->shipped[packet->kind]++;
     packet->references += copies;
     for (uint32_t i = 0; i < copies; i++)
         sim_world_push(world, arrivals_ns[i], HAPPENING_PACKET, to, slot);

@@ -55,6 +55,7 @@ struct sim_world {
     bool storms;                           /* there were too many in one: time stands still */
     struct queue queue;
     struct packets packets;
+    uint64_t shipped[CHRONICLE_KINDS_MAX]; /* election messages, by kind */
     struct sim_network network;
     struct output *output; /* of the step at hand */
     struct outbox outbox;

@@ -130,6 +130,12 @@ static int probe_postgres(struct error *error, const char **ret_fix)
     return service_probe(service_find(slice_of("postgres")), &use, error, ret_fix);
 }
 
+static int probe_zookeeper(struct error *error, const char **ret_fix)
+{
+    struct service_use use;
+    return service_probe(service_find(slice_of("zookeeper")), &use, error, ret_fix);
+}
+
 /* The unified hierarchy, whole or beside version 1, with a group we may make groups in. */
 static int probe_cgroup(struct error *error, const char **ret_fix)
 {
@@ -166,6 +172,7 @@ const struct probe probes[] = {
     {"fuse", "disk faults", false, fuse_probe},
     {"etcd", "--service etcd", false, probe_etcd},
     {"postgres", "--service postgres", false, probe_postgres},
+    {"zookeeper", "--service zookeeper", false, probe_zookeeper},
     {"cgroup2", "tighter pauses (not used yet)", false, probe_cgroup},
     {.name = NULL},
 };

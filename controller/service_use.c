@@ -20,15 +20,24 @@ const struct service_use service_use_embedded = {.kind = &service_kinds[0]};
 #define ANSWER_WITHIN_NS (10 * NS_PER_S)
 
 /* How a kind's program is found and asked for its version. */
+#define JAR "/usr/share/java/zookeeper.jar"
 static const struct program_kind {
     const char *service;
-    const char *argument;
+    const char *asked[4];  /* the words that ask it, NULL-terminated */
     const char *before;    /* what stands before the version */
     unsigned major, minor; /* the first that will do */
     const char *folders;   /* where Debian has it apart from PATH, a pattern; or NULL */
+    const char *file;      /* without which the program is of no use; or NULL */
 } program_kinds[] = {
-    {"etcd", "--version", "etcd Version: ", 3, 4, NULL},
-    {"postgres", "--version", "(PostgreSQL) ", 14, 0, "/usr/lib/postgresql/*/bin"},
+    {"etcd", {"--version"}, "etcd Version: ", 3, 4, NULL, NULL},
+    {"postgres", {"--version"}, "(PostgreSQL) ", 14, 0, "/usr/lib/postgresql/*/bin", NULL},
+    {"zookeeper",
+     {"-cp", JAR, "org.apache.zookeeper.version.VersionInfoMain"},
+     "ZooKeeper, version ",
+     3,
+     5,
+     NULL,
+     JAR},
 };
 
 static const struct program_kind *program_of(const struct service_kind *kind)
@@ -68,14 +77,14 @@ static bool find_apart(const char *folders, const char *name, char out[RUN_PATH_
     return newest && access(out, X_OK) == 0;
 }
 
-static _Noreturn void exec_asked(const char *program, const char *argument, int out)
+static _Noreturn void exec_asked(const char *program, const char *const asked[4], int out)
 {
     static const char *const environment[] = {"PATH=/usr/bin:/bin", "LANG=C",
                                               "ETCD_UNSUPPORTED_ARCH=arm64", NULL};
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (dup2(nowhere, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
         dup2(nowhere, STDERR_FILENO) >= 0)
-        (void)execle(program, program, argument, (char *)NULL, environment);
+        (void)execle(program, program, asked[0], asked[1], asked[2], (char *)NULL, environment);
     _exit(126);
 }
 
@@ -97,7 +106,7 @@ static void read_said(int in, char *out, size_t room)
     out[length] = '\0';
 }
 
-static void ask_program(const char *program, const char *argument, char *out, size_t room)
+static void ask_program(const char *program, const char *const asked[4], char *out, size_t room)
 {
     int ends[2];
     out[0] = '\0';
@@ -105,7 +114,7 @@ static void ask_program(const char *program, const char *argument, char *out, si
         return;
     pid_t pid = fork();
     if (pid == 0)
-        exec_asked(program, argument, ends[1]);
+        exec_asked(program, asked, ends[1]);
     (void)close(ends[1]);
     if (pid > 0) {
         read_said(ends[0], out, room);
@@ -137,7 +146,7 @@ static int check_version(const struct service_kind *kind, struct service_use *ou
     const struct program_kind *program = program_of(kind);
     char said[1024];
     unsigned major = 0, minor = 0;
-    ask_program(out->program, program->argument, said, sizeof said);
+    ask_program(out->program, program->asked, said, sizeof said);
     if (!read_version(program, said, out->version, &major, &minor))
         return error_set(error, -ENOEXEC, "%s does not tell its version: it is no %s", out->program,
                          kind->name);
@@ -165,6 +174,9 @@ int service_probe(const struct service_kind *kind, struct service_use *out, stru
         return error_set(error, -ENOENT, "%s is not installed: no program %s on PATH%s%s",
                          kind->name, kind->program, folders ? " or in " : "",
                          folders ? folders : "");
+    const char *file = program_of(kind)->file;
+    if (file && access(file, R_OK) < 0)
+        return error_set(error, -ENOENT, "%s is not installed: no %s", kind->name, file);
     *ret_fix = NULL;
     return check_version(kind, out, error);
 }

@@ -9,6 +9,9 @@ extern const struct adapter_kind adapter_etcd;
 #if COUP_WITH_PQ
 extern const struct adapter_kind adapter_postgres;
 #endif
+#if COUP_WITH_ZOOKEEPER
+extern const struct adapter_kind adapter_zookeeper;
+#endif
 
 const struct adapter_kind *const adapter_kinds[] = {
     &adapter_embedded,
@@ -17,6 +20,9 @@ const struct adapter_kind *const adapter_kinds[] = {
 #endif
 #if COUP_WITH_PQ
     &adapter_postgres,
+#endif
+#if COUP_WITH_ZOOKEEPER
+    &adapter_zookeeper,
 #endif
     NULL,
 };

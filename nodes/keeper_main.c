@@ -21,6 +21,9 @@ extern const struct keeper_kind keeper_etcd;
 #if COUP_WITH_PQ
 extern const struct keeper_kind keeper_postgres;
 #endif
+#if COUP_WITH_ZOOKEEPER
+extern const struct keeper_kind keeper_zookeeper;
+#endif
 
 static const struct keeper_kind *const kinds[] = {
 #if COUP_WITH_CURL
@@ -28,6 +31,9 @@ static const struct keeper_kind *const kinds[] = {
 #endif
 #if COUP_WITH_PQ
     &keeper_postgres,
+#endif
+#if COUP_WITH_ZOOKEEPER
+    &keeper_zookeeper,
 #endif
     NULL,
 };

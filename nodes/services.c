@@ -26,6 +26,14 @@ const struct service_kind service_kinds[] = {
      .carries = 1u << NEED_ROW | 1u << NEED_CLOCK,
      .built = COUP_WITH_PQ,
      .library_fix = "sudo apt-get install -y libpq-dev, then scripts/build"},
+    {.name = "zookeeper",
+     .summary = "ZooKeeper 3.5 or later, by its C client; it has no conditional row and no clock",
+     .program = "java",
+     .program_fix = "sudo apt-get install -y zookeeper",
+     .carries = 1u << NEED_LEASE | 1u << NEED_QUEUE,
+     .lease_late_ns = 200 * NS_PER_MS, /* it ends sessions in ticks of 50 ms */
+     .built = COUP_WITH_ZOOKEEPER,
+     .library_fix = "sudo apt-get install -y libzookeeper-st-dev, then scripts/build"},
     {.name = NULL},
 };
 

@@ -31,7 +31,12 @@ static void test_what_is_asked_is_carried(void **state)
         {"postgres", "db-lease:clock=client", NULL},
         {"postgres", "queue",
          "postgres has not what queue asks for, a queue of records that go with their sessions "
-         "(embedded, etcd can carry it)"},
+         "(embedded, etcd, zookeeper can carry it)"},
+        {"zookeeper", "lease", NULL},
+        {"zookeeper", "queue", NULL},
+        {"zookeeper", "db-lease:clock=client",
+         "zookeeper has not what db-lease asks for, a row that is updated under a condition "
+         "(embedded, etcd, postgres can carry it)"},
         {"etcd", "raft", "raft asks no coordination service (lease, queue, db-lease do)"},
     };
     (void)state;

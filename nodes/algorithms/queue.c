@@ -222,6 +222,9 @@ static void on_looked(struct queue *self, const struct answer *answer, uint64_t 
 {
     bool all = contender_value(&self->contender, OPTION_WATCH) == WATCH_LEADER || !self->record;
     self->looking = 0;
+    /* Who was ahead went before we could watch it: nobody else will tell us. */
+    if (self->record && answer->record == self->record)
+        check(self, now_ns, output);
     if (answer->holder == self->contender.peer.config.id)
         return;
     self->leader = answer->holder;

@@ -44,3 +44,9 @@ read -r all failovers <<<"$(woken queue-herd)"
     exit 1
 }
 echo "shortest failover $shortest ms; woken by predecessor watches $one, by leader watches $all"
+
+# Who is told of nobody ahead any more leads, also when the last one went before it was watched.
+"$COUP" sim -a queue:watch=leader --faults all,service --seeds 1..60 -q >herd.out || {
+    cat herd.out
+    exit 1
+}

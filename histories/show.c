@@ -15,7 +15,8 @@
 static const char *const colours[EVENT_FS] = {
     [F_LEAD] = "\033[1;32m",  [F_STEP_DOWN] = "\033[33m", [F_CAMPAIGN] = "\033[36m",
     [F_SUSPECT] = "\033[36m", [F_REJECT] = "\033[35m",    [F_FAULT] = "\033[1;31m",
-    [F_HEAL] = "\033[34m",    [F_EXIT] = "\033[31m",      [F_PHASE] = "\033[1m",
+    [F_HEAL] = "\033[34m",    [F_MESSAGE] = "\033[31m",   [F_EXIT] = "\033[31m",
+    [F_PHASE] = "\033[1m",
 };
 
 static void add_moment(uint64_t ns, struct text *out)

@@ -267,7 +267,7 @@ static void see_counts(struct page *page, const struct event *event)
      1u << F_EXPIRE)
 #define COMMON                                                                              \
     (1u << F_CAMPAIGN | 1u << F_VOTE | 1u << F_SUSPECT | 1u << F_FOLLOW | 1u << F_PERSIST | \
-     1u << F_NOTE)
+     1u << F_MESSAGE | 1u << F_NOTE)
 
 static bool is_around_violation(const struct page *page, uint64_t index)
 {

@@ -89,6 +89,7 @@ bool check_needs_resource(const struct history_header *header);
     X(fencing_monotonic) \
     X(lease_exclusive) \
     X(leader_without_grant) \
+    X(fenced_lock) \
     X(acted_after_loss) \
     X(linearizable) \
     X(recovers) \

@@ -41,7 +41,7 @@ static const struct bug bugs[] = {
     {"prefix-name", "it looks for its record by a name's beginning: n1 takes up n10's", "",
      "single-leader-per-term", "kill", 200},
     {"no-recheck", "when the record before its own goes it leads, though others are still ahead",
-     "", "lease-exclusive", "kill,pause", 100},
+     "", "fenced-lock", "kill,pause", 100},
     {"zombie-waiter",
      "its session dies while it waits, and it leads when its turn comes (etcd-io/etcd#22387)", "",
      "leader-without-grant", "pause,partition", 200},

@@ -101,6 +101,7 @@ const struct fault_kind fault_kinds[] = {
     {"service-kill", "service", EFFECT_DISTURB},
     {"service-pause", "service", EFFECT_DISTURB},
     {"service-session-drop", "service", EFFECT_DISTURB},
+    {"service-clock", "service", EFFECT_DISTURB},
     {"degraded-service", "service", EFFECT_DISTURB},
     {"resign", "operator", EFFECT_DISTURB},
     {"transfer", "operator", EFFECT_DISTURB},

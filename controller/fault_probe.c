@@ -10,10 +10,17 @@ static int (*const tries[FACILITIES])(struct error *error, const char **ret_fix)
     [FACILITY_DISK] = fuse_probe,
 };
 
+/* It needs two things of which one is the algorithm's matter. */
+static enum facility facility_of(const struct fault *fault)
+{
+    return slice_equals(slice_of(fault->name), "service-clock") ? FACILITY_WALL_CLOCK
+                                                                : fault->needs;
+}
+
 int fault_probe(struct fault_probes *done, const struct fault *fault, struct error *error,
                 const char **ret_fix)
 {
-    enum facility facility = fault->needs;
+    enum facility facility = facility_of(fault);
     *ret_fix = NULL;
     if (!tries[facility])
         return 0;

@@ -168,7 +168,7 @@ const struct probe probes[] = {
     {"programs", "node, resource, client, coordinator, keeper and switch", true, probe_programs},
     {"priority", "a switch that is on time on a busy machine", false, probe_priority},
     {"netem", "the netem network, which --network auto prefers", false, netem_probe},
-    {"libfaketime", "clock-step, clock-rate, clock-strobe", false, probe_faketime},
+    {"libfaketime", "clock-step, clock-rate, clock-strobe, service-clock", false, probe_faketime},
     {"fuse", "disk faults", false, fuse_probe},
     {"etcd", "--service etcd", false, probe_etcd},
     {"postgres", "--service postgres", false, probe_postgres},

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "controller/service_use.h"
 
 /* Two readings so far apart tell a rate. */
 #define READ_AGAIN_NS (30 * NS_PER_MS)
@@ -24,33 +25,52 @@ static bool is_monotonic(const struct world *world, uint32_t node)
     return world_asks_for(world, FACILITY_CLOCK_RATE) && (node + world->config.run->seed) % 2 == 0;
 }
 
+/* The embedded service's wall clock can be bent as a node's, a real one's is left alone. */
+static bool bends_service(const struct world *world)
+{
+    const struct service_use *service = world->config.run->service;
+    const struct fault *fault = fault_find(slice_of("service-clock"));
+    bool asked = false;
+    for (uint32_t i = 0; i < world->config.schedule->count; i++)
+        asked = asked || world->config.schedule->faults[i].fault == fault;
+    return asked && service && !service->kind->program && bent_clock_library();
+}
+
+static void clock_open(struct world *world, uint32_t place, bool monotonic)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/dev/shm/coup-clock-n%" PRIu32, place + 1);
+    bent_clock_init(&world->clocks[place], path, monotonic);
+    bent_clock_environment(&world->clocks[place], world->clock_environment[place]);
+}
+
 void clocks_open(struct world *world)
 {
+    if (bends_service(world))
+        clock_open(world, world->config.run->elector.nodes, false);
     bool wanted =
         world_asks_for(world, FACILITY_WALL_CLOCK) || world_asks_for(world, FACILITY_CLOCK_RATE);
     if (!wanted || !bent_clock_library())
         return;
-    for (uint32_t i = 0; i < world->config.run->elector.nodes; i++) {
-        char path[64];
-        (void)snprintf(path, sizeof path, "/dev/shm/coup-clock-n%" PRIu32, i + 1);
-        bent_clock_init(&world->clocks[i], path, is_monotonic(world, i + 1));
-        bent_clock_environment(&world->clocks[i], world->clock_environment[i]);
-    }
+    for (uint32_t i = 0; i < world->config.run->elector.nodes; i++)
+        clock_open(world, i, is_monotonic(world, i + 1));
 }
 
 void clocks_close(struct world *world)
 {
-    for (uint32_t i = 0; i < NODES_MAX; i++)
+    for (uint32_t i = 0; i <= NODES_MAX; i++)
         bent_clock_release(&world->clocks[i]);
 }
 
 /* NULL: this process's clocks are left alone. */
 static struct bent_clock *clock_of(struct world *world, const struct child *child)
 {
-    if (process_kind(child->process) != PROCESS_NODE)
-        return NULL;
-    struct bent_clock *clock = &world->clocks[process_index(child->process) - 1];
-    return clock->path ? clock : NULL;
+    uint32_t place = process_kind(child->process) == PROCESS_NODE
+                         ? process_index(child->process) - 1
+                         : world->config.run->elector.nodes;
+    bool may = process_kind(child->process) == PROCESS_NODE ||
+               process_kind(child->process) == PROCESS_COORDINATOR;
+    return may && world->clocks[place].path ? &world->clocks[place] : NULL;
 }
 
 int clocks_starting(struct world *world, struct child *child, struct error *error)
@@ -58,7 +78,7 @@ int clocks_starting(struct world *world, struct child *child, struct error *erro
     struct bent_clock *clock = clock_of(world, child);
     if (!clock)
         return 0;
-    child->environment = world->clock_environment[process_index(child->process) - 1];
+    child->environment = world->clock_environment[clock - world->clocks];
     bent_clock_start(clock, clock_true_ns());
     return bent_clock_write(clock, error);
 }
@@ -194,4 +214,6 @@ void clocks_view(const struct world *world, struct cluster_view *out)
         if (clock->path)
             out->lacking[lacking] |= node_bit(i + 1);
     }
+    if (!world->clocks[out->nodes].path)
+        out->lacking[FACILITY_WALL_CLOCK] |= node_bit(out->nodes + 1);
 }

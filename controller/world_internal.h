@@ -62,9 +62,9 @@ struct world {
     uint32_t action_count, action_capacity;
     struct standing_rule *rules;
     uint32_t rule_count, rule_capacity;
-    node_set disarmed;                   /* told not to stop itself after all, maybe too late */
-    struct bent_clock clocks[NODES_MAX]; /* by node id - 1 */
-    const char *clock_environment[NODES_MAX][BENT_CLOCK_WORDS];
+    node_set disarmed;                       /* told not to stop itself after all, maybe too late */
+    struct bent_clock clocks[NODES_MAX + 1]; /* by node id - 1; behind them the service's */
+    const char *clock_environment[NODES_MAX + 1][BENT_CLOCK_WORDS];
     struct child *twin;   /* runs while a node has one; NULL: the schedule wants none */
     uint32_t twin_of;     /* the node that has it; 0: none has */
     uint32_t twin_copies; /* so many were made */

@@ -115,6 +115,7 @@ bool fault_takes_any(const struct fault *fault);
     X(service_kill) \
     X(service_pause) \
     X(service_session_drop) \
+    X(service_clock) \
     X(degraded_service) \
     X(resign) \
     X(transfer) \

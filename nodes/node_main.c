@@ -58,15 +58,6 @@ static void node_unsent(struct shell *shell, const struct envelope *envelope)
     driver_unsent(&((struct node *)shell->state)->driver, envelope);
 }
 
-/* "true, own, true wall, own wall" */
-static void tell_clocks(struct shell *shell)
-{
-    struct clock_reading reading = {0};
-    clock_read(&reading);
-    text_add(&shell->answer, " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, reading.true_ns,
-             reading.own_ns, reading.true_wall_ns, reading.wall_ns);
-}
-
 static void tell_belief(struct shell *shell, const struct belief *belief)
 {
     static const char *const roles[] = {"follows", "stands", "leads"};
@@ -129,8 +120,6 @@ static bool fault_command(struct shell *shell, const char *text, const char **re
         *ret_refusal = halt_at(shell, text + 5);
     else if (strncmp(text, "crash ", 6) == 0)
         *ret_refusal = stop_at_write(driver, text + 6);
-    else if (strcmp(text, "clocks") == 0)
-        tell_clocks(shell);
     else
         return false;
     return true;

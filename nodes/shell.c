@@ -1,6 +1,7 @@
 #include "nodes/shell.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include "base/knobs.h"
 #include "base/random.h"
 #include "nodes/address.h"
+#include "nodes/clock.h"
 #include "nodes/edge.h"
 
 void shell_fail(struct shell *shell, const struct error *error)
@@ -95,6 +97,18 @@ void shell_done(struct shell *shell, uint64_t asked_id, uint64_t asked_ns, const
     child_flush(&shell->child);
 }
 
+/* "true, own, true wall, own wall" */
+static bool clocks_command(struct shell *shell, const char *text)
+{
+    struct clock_reading reading = {0};
+    if (strcmp(text, "clocks") != 0)
+        return false;
+    clock_read(&reading);
+    text_add(&shell->answer, " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, reading.true_ns,
+             reading.own_ns, reading.true_wall_ns, reading.wall_ns);
+    return true;
+}
+
 /* "twin N off|both|only" is for every program; false: it is another command. */
 static bool twin_command(struct shell *shell, const char *text, const char **ret_refusal)
 {
@@ -124,7 +138,8 @@ static void on_command(void *context, uint64_t id, const char *text)
     text_clear(&shell->answer);
     text_add(&shell->answer, "done");
     const char *refusal = NULL;
-    if (!edge_command(shell, text, &refusal) && !twin_command(shell, text, &refusal))
+    if (!edge_command(shell, text, &refusal) && !twin_command(shell, text, &refusal) &&
+        !clocks_command(shell, text))
         refusal = shell->program->command(shell, text);
     if (refusal != shell_later)
         shell_done(shell, id, shell->asked_ns, refusal ? refusal : text_string(&shell->answer));

@@ -87,4 +87,8 @@ run_it -a raft -n 5 -t 6s --every 300ms --faults clock --seed 4
 for kind in clock-step clock-rate clock-strobe; do
     holds "any(.[]; .f == \"fault\" and .kind == \"$kind\" and .outcome == \"installed\")"
 done
+# The service's clock, by its own reading: who leases by it leases twice.
+run_it --scenario db-lease-service-clock-set-ahead
+holds 'any(.[]; .f == "fault" and .kind == "service-clock" and .outcome == "installed" and
+               (.proof | startswith("coordinator reads wall +3600.")))'
 finish

@@ -464,6 +464,29 @@ static void test_points_inside_a_node(void **state)
     injection_release(&injection);
 }
 
+/* The service's own clock, where it is ours to bend. */
+static void test_the_service_clock_is_set_wrong(void **state)
+{
+    (void)state;
+    struct cluster_view view = healthy(3, 1);
+    view.service = 4;
+    view.service_running = true;
+    struct injection injection = started("service-clock", "step=2s,direction=back", 0, &view, 1);
+    assert_int_equal(injection.act.action, ACTION_CLOCK);
+    assert_int_equal(injection.act.clock.step_ns, -2 * (int64_t)NS_PER_S);
+    assert_int_equal(injection.targets, node_bit(4));
+    injection_release(&injection);
+    const struct call call = {"service-clock", NULL, 0, 1};
+    const char *why = "";
+    view.lacking[FACILITY_WALL_CLOCK] = node_bit(4);
+    assert_false(start(&call, &view, &injection, &why));
+    assert_string_equal(why, "a real service keeps its own clock");
+    view.service_paused = true;
+    view.lacking[FACILITY_WALL_CLOCK] = 0;
+    assert_false(start(&call, &view, &injection, &why));
+    assert_string_equal(why, "the service is not running");
+}
+
 /* There is one spare machine. */
 static void test_one_twin_at_a_time(void **state)
 {
@@ -526,6 +549,7 @@ int main(void)
         cmocka_unit_test(test_clocks_that_cannot_be_bent),
         cmocka_unit_test(test_drawn_drift_keeps_to_what_is_declared),
         cmocka_unit_test(test_points_inside_a_node),
+        cmocka_unit_test(test_the_service_clock_is_set_wrong),
         cmocka_unit_test(test_one_twin_at_a_time),
         cmocka_unit_test(test_successors_can_lead),
     };

@@ -197,7 +197,9 @@ static void on_prepare(struct paxos *paxos, const struct message *message, uint6
               output);
 }
 
-/* Duelling proposers: who is refused lets the other one finish. */
+/* Duelling proposers: who is refused lets the other one finish. A leader that a majority still
+ * answers was refused by somebody who prepared in vain, maybe long ago and cut off: it prepares a
+ * ballot above that one's, instead of leaving the place to whoever is first. */
 static void on_refusal(struct paxos *paxos, const struct message *message, uint64_t now_ns,
                        struct output *output)
 {
@@ -205,6 +207,10 @@ static void on_refusal(struct paxos *paxos, const struct message *message, uint6
     if (paxos->phase == FOLLOWING || message->term != paxos->ballot ||
         message->argument[0] <= paxos->ballot)
         return;
+    if (paxos->phase == LEADING && hears_leader(paxos, now_ns)) {
+        prepare(paxos, now_ns, output);
+        return;
+    }
     follow(paxos, 0, now_ns, "a higher ballot was promised", output);
     paxos->refused++;
     if (paxos->peer.config.options.at[OPTION_BACKOFF])

@@ -165,7 +165,7 @@ static bool is_whole(const struct disk_trouble *disk)
 bool fake_is_true(const struct fake *fake)
 {
     bool all = fake->twins == 0;
-    for (uint32_t id = 1; id <= NODES; id++)
+    for (uint32_t id = 1; id <= NODES + 1; id++)
         all = all && fake->bend[id].step_ns == 0 &&
               (fake->bend[id].rate_ppm == CLOCK_TRUE_PPM || fake->bend[id].rate_ppm == 0);
     return all;

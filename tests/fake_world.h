@@ -24,7 +24,7 @@ struct fake {
     bool stale;   /* the view still shows everybody well, led by n1 */
     bool service; /* there is one, behind the nodes */
     struct impairment link[NODES + 1][NODES + 1]; /* of nodes and service */
-    struct clock_bend bend[NODES + 1];            /* by id */
+    struct clock_bend bend[NODES + 2];            /* by id; the service comes behind */
     struct disk_trouble disk[NODES + 1];
     uint64_t disk_requests;
     const char *missing;   /* what the view says of wall clocks */

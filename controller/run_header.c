@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "controller/fault_probe.h"
 #include "controller/run_internal.h"
 #include "controller/service_use.h"
 
@@ -88,9 +89,13 @@ static void add_capabilities(struct history_header *out)
         count++;
     out->capabilities = must_alloc(count, sizeof *out->capabilities);
     out->capability_count = count;
+    struct fault_probes probes = {0};
     for (uint32_t i = 0; i < count; i++) {
         struct text line = {0};
-        text_add(&line, "%s: available", faults[i]->name);
+        struct error error;
+        const char *fix;
+        bool able = fault_probe(&probes, faults[i], &error, &fix) == 0;
+        text_add(&line, "%s: %s", faults[i]->name, able ? "available" : error.text);
         out->capabilities[i] = taken(&line);
     }
 }

@@ -164,7 +164,7 @@ int child_start(struct child *child, const char *const *argv, struct error *erro
         return rc;
     }
     child->incarnation++;
-    child->ready = child->stopped = child->told_to_end = child->killed = false;
+    child->ready = child->stopped = child->frozen = child->told_to_end = child->killed = false;
     const struct child_link_events events = {child, on_frame, on_garbled};
     child->link = child_link_open(child->children->loop, ends[OUR_IN], ends[OUR_OUT], &events);
     ends[OUR_IN] = ends[OUR_OUT] = -1;

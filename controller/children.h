@@ -40,6 +40,7 @@ struct child {
     uint32_t incarnation; /* 1 at the first start */
     bool ready;           /* this incarnation reported so */
     bool stopped;         /* confirmed by the kernel */
+    bool frozen;          /* likewise, by its freezer (freezer.h) */
     bool told_to_end;     /* by child_finish() or child_terminate() */
     bool killed;          /* by child_kill() */
     struct child_link *link;

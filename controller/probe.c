@@ -17,6 +17,7 @@
 
 #include "base/text.h"
 #include "controller/bent_clock.h"
+#include "controller/freezer.h"
 #include "controller/fuse_mount.h"
 #include "controller/programs.h"
 #include "controller/sandbox.h"
@@ -136,32 +137,6 @@ static int probe_zookeeper(struct error *error, const char **ret_fix)
     return service_probe(service_find(slice_of("zookeeper")), &use, error, ret_fix);
 }
 
-/* The unified hierarchy, whole or beside version 1, with a group we may make groups in. */
-static int probe_cgroup(struct error *error, const char **ret_fix)
-{
-    static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
-    char line[512], path[700];
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    bool found = false, writable = false;
-    while (file && fgets(line, sizeof line, file)) {
-        line[strcspn(line, "\n")] = '\0';
-        if (strncmp(line, "0::", 3) != 0)
-            continue;
-        for (size_t i = 0; i < sizeof mounts / sizeof mounts[0]; i++) {
-            (void)snprintf(path, sizeof path, "%s%s/cgroup.procs", mounts[i], line + 3);
-            found |= access(path, F_OK) == 0;
-            writable |= access(path, W_OK) == 0;
-        }
-    }
-    if (file)
-        (void)fclose(file); /* read only */
-    if (writable)
-        return 0;
-    *ret_fix = found ? "systemd-run --user --scope -p Delegate=yes bash" : NULL;
-    return error_set(error, found ? -EACCES : -ENOENT, "%s",
-                     found ? "no cgroup of ours to write in" : "no cgroup version 2 is mounted");
-}
-
 const struct probe probes[] = {
     {"namespaces", "a sandbox that leaves nothing behind", true, probe_namespaces},
     {"tun", "the switch network", true, probe_tun},
@@ -173,6 +148,6 @@ const struct probe probes[] = {
     {"etcd", "--service etcd", false, probe_etcd},
     {"postgres", "--service postgres", false, probe_postgres},
     {"zookeeper", "--service zookeeper", false, probe_zookeeper},
-    {"cgroup2", "tighter pauses (not used yet)", false, probe_cgroup},
+    {"cgroup2", "pause with means=freezer", false, freezer_probe},
     {.name = NULL},
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "controller/child_argv.h"
+#include "controller/freezer.h"
 #include "controller/world_internal.h"
 #include "nodes/clock.h"
 #include "nodes/log_tail.h"
@@ -400,6 +401,7 @@ void world_close(struct world *world)
     children_close(world->children);
     world_throw_away(world);
     disks_close(world);
+    freezer_close(world->freezer);
     clocks_close(world);
     free(world->actions);
     free(world->rules);

@@ -23,6 +23,8 @@ enum action_kind {
     DO_TERMINATE,
     DO_CRASH,
     DO_HALT,
+    DO_FREEZE,
+    DO_THAW,
     DO_MESSAGES,
     DO_TWIN
 };
@@ -65,11 +67,12 @@ struct world {
     node_set disarmed;                       /* told not to stop itself after all, maybe too late */
     struct bent_clock clocks[NODES_MAX + 1]; /* by node id - 1; behind them the service's */
     const char *clock_environment[NODES_MAX + 1][BENT_CLOCK_WORDS];
-    struct child *twin;   /* runs while a node has one; NULL: the schedule wants none */
-    uint32_t twin_of;     /* the node that has it; 0: none has */
-    uint32_t twin_copies; /* so many were made */
-    bool twin_is_apart;   /* each other node reaches one of the two */
-    struct helper *disks; /* coup-disk; NULL: disks are the machine's own */
+    struct child *twin;      /* runs while a node has one; NULL: the schedule wants none */
+    uint32_t twin_of;        /* the node that has it; 0: none has */
+    uint32_t twin_copies;    /* so many were made */
+    bool twin_is_apart;      /* each other node reaches one of the two */
+    struct freezer *freezer; /* NULL: nothing was frozen yet */
+    struct helper *disks;    /* coup-disk; NULL: disks are the machine's own */
     uint64_t failing_until_ns[NODES_MAX]; /* by node id - 1: its disk may make it give up */
     struct text disks_problem;            /* why they cannot be troubled here; empty: they can */
     bool crashed;                         /* some process ended by itself */
@@ -175,6 +178,14 @@ void twin_ended(struct world *world, const struct child *child, const char *how)
 uint32_t twin_node(const struct world *world);
 /* The folder that the twin keeps its state in. */
 void twin_folder(const struct world *world, struct text *out);
+
+/* world_freezer.c: pauses by the kernel's freezer. False: it was not frozen by that. */
+void freezer_act(struct world *world, uint64_t ticket, uint32_t node);
+bool freezer_resume(struct world *world, uint64_t ticket, uint32_t node);
+void freezer_tick(struct world *world);
+void freezer_ended(struct world *world, struct child *child, uint32_t party, const char *how);
+/* Why nothing can be frozen here; NULL: it can. */
+const char *freezer_missing(const struct world *world);
 
 /* True if the run's schedule has a fault that needs it. */
 bool world_asks_for(const struct world *world, enum facility facility);

@@ -127,6 +127,8 @@ static void on_resume(void *context, uint64_t ticket, uint32_t node)
     struct world *world = context;
     struct action action = action_begin(world, DO_RESUME, ticket, node);
     struct child *child = node_of(world, node);
+    if (freezer_resume(world, ticket, node))
+        return;
     act_disarm(world, DO_HALT, node);
     bool stopping = action_waits(world, DO_PAUSE, node);
     if (child->pid == 0 || (!child->stopped && !stopping)) {
@@ -181,6 +183,7 @@ void actions_ended(struct world *world, struct child *child, const struct child_
                   text_string(&proof));
     action_settle(world, DO_PAUSE, party_of(world, child), false, text_string(&proof));
     action_settle(world, DO_RESUME, party_of(world, child), true, text_string(&proof));
+    freezer_ended(world, child, party_of(world, child), text_string(&proof));
     disks_ended(world, child);
     twin_ended(world, child, text_string(&proof));
     act_ended(world, child, end->by == BY_SCHEDULE, text_string(&proof));
@@ -222,6 +225,8 @@ static void on_act(void *context, uint64_t ticket, uint32_t node, const struct a
         clocks_bend(context, ticket, node, &act->clock);
     else if (act->action == ACTION_MESSAGES)
         messages_act(context, ticket, node, act);
+    else if (act->action == ACTION_FREEZE)
+        freezer_act(context, ticket, node);
     else if (act->action == ACTION_TWIN)
         twin_act(context, ticket, node, act);
     else if (act->action == ACTION_SESSION)
@@ -247,6 +252,7 @@ void actions_done(struct world *world, const struct control *done)
 void actions_tick(struct world *world)
 {
     clocks_tick(world);
+    freezer_tick(world);
 }
 
 static void on_links(void *context, uint64_t ticket, const struct link_change *changes,
@@ -291,6 +297,7 @@ static void on_view(void *context, struct cluster_view *out)
     view_service(world, out);
     out->missing[FACILITY_DISK] = disks_missing(world);
     out->missing[FACILITY_MESSAGES] = messages_missing(world);
+    out->missing[FACILITY_FREEZER] = freezer_missing(world);
     suited_view(world->config.run->algorithm, out);
     out->twin = twin_node(world);
 }

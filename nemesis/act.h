@@ -10,8 +10,9 @@ enum process_action {
     ACTION_KILL,      /* SIGKILL; undone by a restart, as are: */
     ACTION_TERMINATE, /* SIGTERM: it ends by itself */
     ACTION_CRASH,     /* SIGKILL at a point of a write */
-    ACTION_PAUSE,     /* SIGSTOP; undone by resuming, as is: */
+    ACTION_PAUSE,     /* SIGSTOP; undone by resuming, as are: */
     ACTION_HALT,      /* it stops itself at a point of its own code */
+    ACTION_FREEZE,    /* the kernel's freezer keeps it from running; likewise */
     ACTION_CLOCK,     /* bend its clocks */
     ACTION_DISK,      /* trouble its disk */
     ACTION_POWER,     /* SIGKILL, and its disk loses what was not synced; undone by a restart */
@@ -124,7 +125,7 @@ static inline bool act_ends(enum process_action action)
 
 static inline bool act_stops(enum process_action action)
 {
-    return action == ACTION_PAUSE || action == ACTION_HALT;
+    return action == ACTION_PAUSE || action == ACTION_HALT || action == ACTION_FREEZE;
 }
 
 #endif

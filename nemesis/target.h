@@ -61,6 +61,7 @@ enum facility {
     FACILITY_TRANSFER,
     FACILITY_MESSAGES, /* election messages pass through hands of ours */
     FACILITY_TWIN,     /* room for a second process under some node's id */
+    FACILITY_FREEZER,  /* of control groups, for processes */
     FACILITIES,
 };
 

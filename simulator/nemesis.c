@@ -234,6 +234,7 @@ static void do_act(void *context, uint64_t ticket, uint32_t node, const struct a
         break;
     case ACTION_CRASH: crash(world, ticket, machine_of(world, node), act); break;
     case ACTION_HALT: halt(world, ticket, machine_of(world, node), act->halt); break;
+    case ACTION_FREEZE: do_pause(world, ticket, node); break;
     case ACTION_TERMINATE: do_kill(world, ticket, node); break;
     case ACTION_MESSAGES: sim_messages_act(world, ticket, node, act); break;
     case ACTION_TWIN: duplicate(world, ticket, node, act); break;

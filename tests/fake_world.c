@@ -116,7 +116,7 @@ static void do_act(void *context, uint64_t ticket, uint32_t node, const struct a
         do_kill(context, ticket, node);
         return;
     }
-    if (act->action == ACTION_HALT) {
+    if (act->action == ACTION_HALT || act->action == ACTION_FREEZE) {
         do_pause(context, ticket, node);
         return;
     }

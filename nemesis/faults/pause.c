@@ -11,10 +11,14 @@ static const char *const points[] = {"anywhere", "after-check", "before-write", 
 static const enum halt_point halts[] = {[AFTER_CHECK] = HALT_AFTER_CHECK,
                                         [BEFORE_WRITE] = HALT_BEFORE_WRITE,
                                         [BEFORE_SEND] = HALT_BEFORE_SEND};
+enum means { BY_SIGNAL, BY_FREEZER };
+static const char *const means[] = {"signal", "freezer", NULL};
 static const struct option options[] = {
     {"point", OPTION_WORD, "anywhere", 0, 0, points,
      "at any moment; where a leader has found that it may write; where its write is recorded, not "
      "sent; where a node's next word to the others is"},
+    {"means", OPTION_WORD, "signal", 0, 0, means,
+     "SIGSTOP, or the kernel's freezer, which stops all threads at once; at any moment only"},
     {.name = NULL},
 };
 
@@ -36,7 +40,12 @@ static bool start(const struct cluster_view *view, node_set chosen,
     bool acts = point == AFTER_CHECK || point == BEFORE_WRITE;
     node_set awake = view->running & ~view->paused;
     (void)random;
-    out->act.action = point == ANYWHERE ? ACTION_PAUSE : ACTION_HALT;
+    bool freezes = point == ANYWHERE && parameters->at[1] == BY_FREEZER;
+    if (freezes && view->missing[FACILITY_FREEZER]) {
+        *ret_why = view->missing[FACILITY_FREEZER];
+        return false;
+    }
+    out->act.action = freezes ? ACTION_FREEZE : point == ANYWHERE ? ACTION_PAUSE : ACTION_HALT;
     out->act.halt = halts[point];
     out->targets = chosen & (acts ? cluster_leads(view) : awake);
     if (!(chosen & view->running))
@@ -54,7 +63,7 @@ static const struct target targets[] = {
 
 const struct fault fault_pause = {
     .name = "pause",
-    .summary = "stop the process with SIGSTOP, continue it when the fault ends",
+    .summary = "stop the process with SIGSTOP or the freezer, continue it when the fault ends",
     .group = "pause",
     .nodes_min = 1,
     .targets = targets,

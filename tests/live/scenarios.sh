@@ -36,4 +36,13 @@ for pair in "${pairs[@]}"; do
         grep -q "^as expected: " "$name.out" || complain "not as expected: $name"
     done
 done
+
+# The freezer instead of a signal, where this machine has it; its groups go with the run.
+if grep -qE '^cgroup2 +ok' "$work/doctor"; then
+    expect 0 "$COUP" run -q --scenario raft-frozen-leader -o frozen
+    expect 0 "$COUP" show frozen --f fault
+    [ "$(grep -c 'its group is frozen' "$work/out")" = 2 ] || complain "not two frozen leaders" "$(cat "$work/out")"
+    find /sys/fs/cgroup -type d -name "coup-$("$COUP" convert frozen --to jsonl | head -n 1 | jq -r .run | xargs printf %x)" 2>/dev/null |
+        grep . && complain "a group is left"
+fi
 finish

@@ -110,11 +110,12 @@ static void test_kill_while_paused(void **state)
         fake_new(LINES("at=0 fault=pause on=n2 for=100ms", "at=50ms fault=kill on=n2 for=100ms"));
     fake_run_to(fake, 1000);
     fake_assert_asked(fake, "pause n2; kill n2; restart n2; "); /* and no resume of the dead */
-    fake_assert_events(fake,
-                       "0ms fault 1 pause [installed] [n2] [on=n2,point=anywhere] proof[n2 seen]\n"
-                       "50ms fault 2 kill [installed] [n2] [on=n2] proof[n2 seen]\n"
-                       "100ms heal 1 pause [healed] proof[nothing was left to undo] value=1\n"
-                       "150ms heal 2 kill [healed] proof[n2 seen] value=1\n");
+    fake_assert_events(
+        fake,
+        "0ms fault 1 pause [installed] [n2] [on=n2,point=anywhere,means=signal] proof[n2 seen]\n"
+        "50ms fault 2 kill [installed] [n2] [on=n2] proof[n2 seen]\n"
+        "100ms heal 1 pause [healed] proof[nothing was left to undo] value=1\n"
+        "150ms heal 2 kill [healed] proof[n2 seen] value=1\n");
     fake_assert_nothing_left(fake);
     fake_free(fake);
 }
@@ -130,7 +131,7 @@ static void test_pause_twice_and_pause_all(void **state)
     fake_run_to(fake, 1000);
     fake_assert_asked(fake, "resume n1; resume n3; resume n4; resume n5; resume n2; ");
     assert_non_null(strstr(text_string(&fake->events),
-                           "fault 2 pause [skipped] [on=n2,point=anywhere] "
+                           "fault 2 pause [skipped] [on=n2,point=anywhere,means=signal] "
                            "[the target is already paused]"));
     assert_non_null(strstr(text_string(&fake->events), "fault 4 pause [skipped]"));
     fake_assert_nothing_left(fake);
@@ -289,8 +290,9 @@ static void test_an_answer_after_the_end(void **state)
     fake_run_to(fake, 500);
     fake_assert_asked(fake, "resume n2; ");
     fake_assert_events(
-        fake, "500ms fault 1 pause [installed] [n2] [on=n2,point=anywhere] proof[n2 seen]\n"
-              "500ms heal 1 pause [healed] proof[n2 seen] value=1\n");
+        fake,
+        "500ms fault 1 pause [installed] [n2] [on=n2,point=anywhere,means=signal] proof[n2 seen]\n"
+        "500ms heal 1 pause [healed] proof[n2 seen] value=1\n");
     fake_assert_nothing_left(fake);
     fake_free(fake);
 }
@@ -353,10 +355,11 @@ static void test_never_answered(void **state)
     assert_true(engine_quiet(fake->engine));
     /* It may have happened all the same, so it is undone. */
     fake_assert_asked(fake, "resume n2; links 3>4 4>3; ");
-    fake_assert_events(fake,
-                       "5000ms fault 1 pause [failed] [on=n2,point=anywhere] [n2 gave no answer]\n"
-                       "5000ms fault 2 single-link [failed] [n4>n3,n3>n4] [on=n3+n4,cut] "
-                       "[links gave no answer]\n");
+    fake_assert_events(
+        fake,
+        "5000ms fault 1 pause [failed] [on=n2,point=anywhere,means=signal] [n2 gave no answer]\n"
+        "5000ms fault 2 single-link [failed] [n4>n3,n3>n4] [on=n3+n4,cut] "
+        "[links gave no answer]\n");
     text_clear(&pending);
     engine_pending(fake->engine, &pending);
     assert_string_equal(text_string(&pending), "");
@@ -419,10 +422,10 @@ static void test_heal_stops_everything(void **state)
     fake_run_to(fake, 20000);
     fake_heal(fake);
     assert_int_equal(fake->heal_events, 5);
-    assert_non_null(
-        strstr(text_string(&fake->events),
-               "fault 6 pause [skipped] [on=candidate,point=anywhere] [the faults phase was over "
-               "before it began: no node is a candidate]"));
+    assert_non_null(strstr(text_string(&fake->events),
+                           "fault 6 pause [skipped] [on=candidate,point=anywhere,means=signal] "
+                           "[the faults phase was over "
+                           "before it began: no node is a candidate]"));
     assert_non_null(strstr(text_string(&fake->events), "fault 7 kill [skipped]"));
     fake_assert_nothing_left(fake);
     fake_free(fake);

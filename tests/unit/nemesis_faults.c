@@ -412,6 +412,24 @@ static void test_clocks_that_cannot_be_bent(void **state)
     assert_string_equal(why, "there is no such clock");
 }
 
+static void test_pauses_by_the_freezer(void **state)
+{
+    (void)state;
+    const struct call call = {"pause", "means=freezer", node_bit(2), 1};
+    struct cluster_view view = healthy(5, 1);
+    struct injection injection = {0};
+    const char *why = "";
+    assert_true(start(&call, &view, &injection, &why));
+    assert_int_equal(injection.act.action, ACTION_FREEZE);
+    assert_int_equal(
+        started("pause", "means=freezer,point=before-send", node_bit(2), &view, 1).act.action,
+        ACTION_HALT); /* at a point it stops itself */
+    view.missing[FACILITY_FREEZER] = "no cgroup version 2 is mounted";
+    assert_false(start(&call, &view, &injection, &why));
+    assert_string_equal(why, "no cgroup version 2 is mounted");
+    assert_int_equal(started("pause", NULL, node_bit(2), &view, 1).act.action, ACTION_PAUSE);
+}
+
 /* Who declares a bound is not asked for more by chance. */
 static void test_drawn_drift_keeps_to_what_is_declared(void **state)
 {
@@ -547,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_only_those_who_can_be_hit_are),
         cmocka_unit_test(test_clocks_are_bent_as_asked),
         cmocka_unit_test(test_clocks_that_cannot_be_bent),
+        cmocka_unit_test(test_pauses_by_the_freezer),
         cmocka_unit_test(test_drawn_drift_keeps_to_what_is_declared),
         cmocka_unit_test(test_points_inside_a_node),
         cmocka_unit_test(test_the_service_clock_is_set_wrong),

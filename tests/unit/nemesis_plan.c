@@ -250,7 +250,7 @@ static void test_words_in_any_order_and_defaults(void **state)
     } lines[] = {
         {"fault=kill at=1s", "at=1s fault=kill on=random"},
         {"  for=500ms   on=n4+n2 fault=pause at=1.5s ",
-         "at=1500ms fault=pause on=n2+n4 for=500ms point=anywhere"},
+         "at=1500ms fault=pause on=n2+n4 for=500ms point=anywhere means=signal"},
         {"at=0 fault=halves", "at=0 fault=halves on=any cut=hard"},
         {"at=1ms fault=loss loss=0.2 on=leader",
          "at=1ms fault=loss on=leader loss=20% links=node direction=both"},
@@ -265,7 +265,8 @@ static void test_words_in_any_order_and_defaults(void **state)
          "copy=late"},
         {"after=message:2@n3 fault=kill on=actor", "at=0 after=message:2@n3 fault=kill on=actor"},
         {"fault=pause on=actor after=step-down:3@n2+1500us at=2s for=1s",
-         "at=2s after=step-down:3@n2+1500us fault=pause on=actor for=1s point=anywhere"},
+         "at=2s after=step-down:3@n2+1500us fault=pause on=actor for=1s point=anywhere "
+         "means=signal"},
         {"after=guarded-write:1000000@n5+24h fault=kill on=lowest",
          "at=0 after=guarded-write:1000000@n5+24h fault=kill on=lowest"},
     };

@@ -106,7 +106,7 @@ static void test_steps_after_events(void **state)
     assert_steps("- {after: {f: lead, nth: 2, by: n3, delay: 50ms}, fault: kill, on: actor}\n"
                  "- {after: vote, at: 1s, fault: pause, on: leader}\n",
                  "at=0 after=lead:2@n3+50ms fault=kill on=actor\n"
-                 "at=1s after=vote fault=pause on=leader point=anywhere\n");
+                 "at=1s after=vote fault=pause on=leader point=anywhere means=signal\n");
 }
 
 static void test_repeats_and_loops(void **state)
@@ -122,11 +122,11 @@ static void test_repeats_and_loops(void **state)
     assert_steps("- loop: 2\n  every: 3s\n  steps:\n"
                  "  - {at: 1s, fault: kill, on: n1}\n"
                  "  - {after: lead, fault: pause, on: n2, repeat: 2, every: 1s, seed: 5}\n",
-                 "at=0 after=lead fault=pause on=n2 point=anywhere seed=5\n"
-                 "at=0 after=lead+1s fault=pause on=n2 point=anywhere seed=6\n"
+                 "at=0 after=lead fault=pause on=n2 point=anywhere means=signal seed=5\n"
+                 "at=0 after=lead+1s fault=pause on=n2 point=anywhere means=signal seed=6\n"
                  "at=1s fault=kill on=n1\n"
-                 "at=3s after=lead fault=pause on=n2 point=anywhere seed=10005\n"
-                 "at=3s after=lead+1s fault=pause on=n2 point=anywhere seed=10006\n"
+                 "at=3s after=lead fault=pause on=n2 point=anywhere means=signal seed=10005\n"
+                 "at=3s after=lead+1s fault=pause on=n2 point=anywhere means=signal seed=10006\n"
                  "at=4s fault=kill on=n1 seed=10000\n");
 }
 

@@ -163,11 +163,16 @@ static void test_what_waited(void **state)
     tell(&resolved, 5, 9500, "on=n4,at=2s,by=n4");
     tell(&resolved, 7, 1500, "on=n1,at=7s,by=n2"); /* not in the schedule */
     assert_written(&resolved, "{at: 2s, fault: kill, on: n3, for: 1s}");
-    assert_written(&resolved, "{at: 0, after: vote, fault: pause, on: random, point: anywhere}");
+    assert_written(
+        &resolved,
+        "{at: 0, after: vote, fault: pause, on: random, point: anywhere, means: signal}");
     assert_written(&resolved, "{at: 1s, fault: kill, on: n1}");
-    assert_written(&resolved, "{at: 2s, fault: pause, on: leader, for: 1s, point: anywhere}");
-    assert_written(&resolved, "{at: 2200ms, fault: pause, on: n2, for: 800ms, point: anywhere}");
-    assert_written(&resolved, "{at: 9s, fault: pause, on: n4, point: anywhere}");
+    assert_written(&resolved,
+                   "{at: 2s, fault: pause, on: leader, for: 1s, point: anywhere, means: signal}");
+    assert_written(
+        &resolved,
+        "{at: 2200ms, fault: pause, on: n2, for: 800ms, point: anywhere, means: signal}");
+    assert_written(&resolved, "{at: 9s, fault: pause, on: n4, point: anywhere, means: signal}");
     resolved_release(&resolved);
 }
 

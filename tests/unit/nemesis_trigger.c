@@ -138,7 +138,9 @@ static void test_the_second_after_a_time(void **state)
     assert_true(tell(&fake, 4, F_LEAD, 130));
     assert_false(tell(&fake, 5, F_LEAD, 140)); /* it waits only once */
     run_to(&fake, 500);
-    fake_close(&fake, "pause n4 at 180; [on=n4,point=anywhere,at=180ms,by=n4] resume n4 at 210; ");
+    fake_close(
+        &fake,
+        "pause n4 at 180; [on=n4,point=anywhere,means=signal,at=180ms,by=n4] resume n4 at 210; ");
 }
 
 static void test_right_after_the_event(void **state)
@@ -151,8 +153,8 @@ static void test_right_after_the_event(void **state)
     assert_true(engine_advance(fake.engine, fake.now_ns) == 20 * NS_PER_MS + 1);
     assert_int_equal(fake.log.length, 0); /* not before the event is over */
     run_to(&fake, 100);
-    fake_close(&fake,
-               "pause n1 at 20; [on=n1,point=anywhere,at=20000001ns,by=n3] resume n1 at 30; ");
+    fake_close(&fake, "pause n1 at 20; [on=n1,point=anywhere,means=signal,at=20000001ns,by=n3] "
+                      "resume n1 at 30; ");
 }
 
 static void test_news_of_the_past(void **state)
@@ -164,8 +166,8 @@ static void test_news_of_the_past(void **state)
     run_to(&fake, 60);
     assert_true(engine_event(fake.engine, &event) == 40 * NS_PER_MS + 1); /* told late */
     run_to(&fake, 100);
-    fake_close(&fake,
-               "pause n2 at 60; [on=n2,point=anywhere,at=40000001ns,by=n2] resume n2 at 90; ");
+    fake_close(&fake, "pause n2 at 60; [on=n2,point=anywhere,means=signal,at=40000001ns,by=n2] "
+                      "resume n2 at 90; ");
 }
 
 static void test_what_never_happens(void **state)
@@ -175,7 +177,8 @@ static void test_what_never_happens(void **state)
     fake_open(&fake, "after=step-down:3 fault=pause");
     assert_false(tell(&fake, 2, F_STEP_DOWN, 10));
     run_to(&fake, 100);
-    fake_close(&fake, "[on=random,point=anywhereit waited for step-down:3 and heard 1] ");
+    fake_close(&fake,
+               "[on=random,point=anywhere,means=signalit waited for step-down:3 and heard 1] ");
 }
 
 static void test_too_late_to_begin(void **state)
@@ -185,9 +188,8 @@ static void test_too_late_to_begin(void **state)
     fake_open(&fake, "after=lead+1s fault=pause");
     assert_true(tell(&fake, 2, F_LEAD, 10));
     run_to(&fake, 100);
-    fake_close(
-        &fake,
-        "[on=random,point=anywhere,at=1010ms,by=n2the faults phase was over before it began] ");
+    fake_close(&fake, "[on=random,point=anywhere,means=signal,at=1010ms,by=n2the faults phase was "
+                      "over before it began] ");
 }
 
 int main(void)

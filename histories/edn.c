@@ -7,8 +7,6 @@
 void edn_open(struct edn *edn, struct slice input)
 {
     *edn = (struct edn){.input = input, .line = 1};
-    if (input.length >= 3 && memcmp(input.at, "\xef\xbb\xbf", 3) == 0)
-        edn->at = 3; /* a byte order mark */
 }
 
 void edn_release(struct edn *edn)
@@ -38,6 +36,13 @@ static int peek_second(const struct edn *edn)
 static bool is_blank(int c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == ',';
+}
+
+/* A byte order mark: at the beginning of a file, and inside where files were put together. */
+static bool is_mark(const struct edn *edn)
+{
+    return edn->input.length - edn->at >= 3 &&
+           memcmp(edn->input.at + edn->at, "\xef\xbb\xbf", 3) == 0;
 }
 
 static bool ends_token(int c)
@@ -71,6 +76,8 @@ static int skip_blanks(struct edn *edn, uint32_t depth, struct error *error)
         if (is_blank(c)) {
             edn->line += c == '\n';
             edn->at++;
+        } else if (is_mark(edn)) {
+            edn->at += 3;
         } else if (c == ';') {
             while (peek(edn) >= 0 && peek(edn) != '\n')
                 edn->at++;

@@ -54,6 +54,7 @@ static const struct {
     {"1e", "! line 1: \"1e\" is no EDN"},
     {":", "! line 1: \":\" is no EDN"},
     {"a\\b", "! line 1: \"a\\\\b\" is no EDN"},
+    {"\357\273\2771 \n\357\273\2772", "1\n2\n"},
     {"\xff", "! line 1: \"\xef\xbf\xbd\" is no EDN"},
     {"\\", "! line 1: a character that is not there"},
     {"#_", "! line 1: a value is missing at the end"},

@@ -287,10 +287,10 @@ static void add_faults(const struct report *report, struct text *out)
     const struct measure *m = &report->data->measure;
     if (m->fault_kinds == 0)
         return;
-    add_title(out, report, "Faults              planned  landed  skipped  failed");
+    add_title(out, report, "Faults                  planned  landed  skipped  failed");
     for (uint32_t i = 0; i < m->fault_kinds; i++) {
         const struct fault_count *fault = &m->faults[i];
-        text_add(out, "  %-16s  %7" PRIu64 "  %6" PRIu64 "  %7" PRIu64 "  %6" PRIu64 "\n",
+        text_add(out, "  %-20s  %7" PRIu64 "  %6" PRIu64 "  %7" PRIu64 "  %6" PRIu64 "\n",
                  fault->kind, fault->planned, fault->installed, fault->skipped, fault->failed);
     }
 }

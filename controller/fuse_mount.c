@@ -85,7 +85,7 @@ int fuse_probe(struct error *error, const char **ret_fix)
     struct sandbox_exit ended;
     int rc = fuse_program(error, ret_fix);
     if (rc == 0)
-        rc = sandbox_run(mount_inside, NULL, &ended, error);
+        rc = sandbox_try(mount_inside, NULL, &ended, error);
     if (rc < 0)
         return rc;
     int code = ended.signal ? EINTR : ended.status;

@@ -76,6 +76,16 @@ static int want_files(const struct run_config *config, struct error *error)
     return 0;
 }
 
+/* Out here, for what it takes is partly out of reach inside. */
+static void probe_kinds(const struct run_config *config, struct fault_probes *probes)
+{
+    for (uint32_t i = 0; i < config->fault_count; i++) {
+        struct error error;
+        const char *fix;
+        (void)fault_probe(probes, config->faults[i], &error, &fix); /* remembers what came of it */
+    }
+}
+
 int run_execute(const struct run_config *config, struct run_result *out, struct error *error)
 {
     struct text folder = {0}, history = {0};
@@ -93,11 +103,14 @@ int run_execute(const struct run_config *config, struct run_result *out, struct 
         run_folder_point(text_string(&folder));
     announce(config, text_string(&folder));
     text_add(&history, "%s/history.coup", text_string(&folder));
+    struct fault_probes probes = {0};
+    probe_kinds(config, &probes);
     struct run_order order = {
         .config = config,
         .folder = text_string(&folder),
         .history = text_string(&history),
         .outcome = outcome,
+        .probes = &probes,
     };
     bool interrupted = false;
     rc = execute_in(&order, &interrupted, error);

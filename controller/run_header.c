@@ -1,5 +1,4 @@
 #define _GNU_SOURCE
-#include "controller/fault_probe.h"
 #include "controller/run_internal.h"
 #include "controller/service_use.h"
 
@@ -82,20 +81,18 @@ static void add_schedule(const struct schedule *schedule, struct history_header 
 }
 
 /* Processes are ours to kill and stop, and each backend that opens carries every impairment. */
-static void add_capabilities(struct history_header *out)
+/* Of the kinds that were asked for. */
+static void add_capabilities(const struct run_config *config, struct fault_probes *probes,
+                             struct history_header *out)
 {
-    uint32_t count = 0;
-    while (faults[count])
-        count++;
-    out->capabilities = must_alloc(count, sizeof *out->capabilities);
-    out->capability_count = count;
-    struct fault_probes probes = {0};
-    for (uint32_t i = 0; i < count; i++) {
+    out->capability_count = config->fault_count;
+    out->capabilities = must_alloc(config->fault_count, sizeof *out->capabilities);
+    for (uint32_t i = 0; i < config->fault_count; i++) {
         struct text line = {0};
         struct error error;
         const char *fix;
-        bool able = fault_probe(&probes, faults[i], &error, &fix) == 0;
-        text_add(&line, "%s: %s", faults[i]->name, able ? "available" : error.text);
+        bool able = fault_probe(probes, config->faults[i], &error, &fix) == 0;
+        text_add(&line, "%s: %s", config->faults[i]->name, able ? "available" : error.text);
         out->capabilities[i] = taken(&line);
     }
 }
@@ -135,5 +132,5 @@ void run_header(const struct run_config *config, const struct header_facts *fact
         .expect = expected(config),
     };
     add_schedule(facts->schedule, out);
-    add_capabilities(out);
+    add_capabilities(config, facts->probes, out);
 }

@@ -229,7 +229,9 @@ static uint64_t draw_run_number(void)
 
 static int open_run(struct run *run, int outside_fd, struct error *error)
 {
-    struct header_facts facts = {.run_number = draw_run_number(), .schedule = schedule_of(run)};
+    struct header_facts facts = {.run_number = draw_run_number(),
+                                 .schedule = schedule_of(run),
+                                 .probes = run->order->probes};
     run_header(run->config, &facts, &run->header);
     int rc = open_loop(run, outside_fd, error);
     if (rc == 0)

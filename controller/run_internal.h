@@ -5,6 +5,7 @@
 
 #include <uv.h>
 
+#include "controller/fault_probe.h"
 #include "controller/run.h"
 #include "controller/world.h"
 
@@ -14,6 +15,7 @@ struct run_order {
     const char *folder;
     const char *history; /* path */
     struct run_outcome *outcome;
+    struct fault_probes *probes; /* of the kinds asked for: found out before, outside */
 };
 
 struct run_outcome {
@@ -31,6 +33,7 @@ int run_inside(void *order, int outside_fd);
 struct header_facts {
     uint64_t run_number;
     const struct schedule *schedule;
+    struct fault_probes *probes;
 };
 void run_header(const struct run_config *config, const struct header_facts *facts,
                 struct history_header *out);

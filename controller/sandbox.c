@@ -243,13 +243,11 @@ static int run_walled(struct walls *walls, struct sandbox_exit *out, struct erro
         live_inside(walls);
     (void)close(walls->life[0]);
     walls->life[0] = -1;
-    struct sandbox_exit ended = {0};
-    wait_inside(pid, &walls->caught, &ended);
+    wait_inside(pid, &walls->caught, out);
     if (walls->report->failed) {
         *error = walls->report->error;
         return -EPERM;
     }
-    *out = ended;
     return 0;
 }
 
@@ -268,6 +266,7 @@ int sandbox_run(int (*inside)(void *context, int outside_fd), void *context,
     if (walls.report == MAP_FAILED)
         return error_set(error, -errno, "map memory: %s", strerror(errno));
     int rc;
+    *out = (struct sandbox_exit){0};
     if (pipe2(walls.life, O_CLOEXEC) < 0) {
         rc = error_set(error, -errno, "create a pipe: %s", strerror(errno));
     } else {
@@ -284,6 +283,15 @@ int sandbox_run(int (*inside)(void *context, int outside_fd), void *context,
     return rc;
 }
 
+int sandbox_try(int (*inside)(void *context, int outside_fd), void *context,
+                struct sandbox_exit *out, struct error *error)
+{
+    int rc = sandbox_run(inside, context, out, error);
+    if (out->interrupted)
+        (void)raise(SIGTERM);
+    return rc;
+}
+
 static int do_nothing(void *context, int outside_fd)
 {
     (void)context;
@@ -294,5 +302,5 @@ static int do_nothing(void *context, int outside_fd)
 int sandbox_probe(struct error *error)
 {
     struct sandbox_exit ended;
-    return sandbox_run(do_nothing, NULL, &ended, error);
+    return sandbox_try(do_nothing, NULL, &ended, error);
 }

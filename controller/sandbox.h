@@ -26,6 +26,11 @@ struct sandbox_exit {
 int sandbox_run(int (*inside)(void *context, int outside_fd), void *context,
                 struct sandbox_exit *out, struct error *error);
 
+/* The same for something short: a signal that came meanwhile ended it, and is raised again for us
+ * once it is over. */
+int sandbox_try(int (*inside)(void *context, int outside_fd), void *context,
+                struct sandbox_exit *out, struct error *error);
+
 /* Can this machine build one? 0, or as sandbox_run(). */
 int sandbox_probe(struct error *error);
 

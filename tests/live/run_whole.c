@@ -145,7 +145,9 @@ static void test_early_interrupt(void **state)
     for (unsigned ms = 0; ms < 200; ms += 20) {
         char folder[32];
         (void)snprintf(folder, sizeof folder, "early-%u", ms);
-        pid_t pid = program_start(bench, "", WORDS("run", "-n", "3", "-t", "60s", "-o", folder));
+        pid_t pid = program_start(bench, "",
+                                  WORDS("run", "-n", "3", "-t", "60s", "-o", folder, "--faults",
+                                        ms % 40 ? "kill" : "all"));
         (void)program_inside(bench, folder, pid);
         (void)usleep(ms * 1000);
         (void)kill(pid, SIGTERM);

@@ -89,8 +89,10 @@ static void probe_kinds(const struct run_config *config, struct fault_probes *pr
 int run_execute(const struct run_config *config, struct run_result *out, struct error *error)
 {
     struct text folder = {0}, history = {0};
+    struct fault_probes probes = {0};
     if (want_files(config, error) < 0)
         return -EMFILE;
+    probe_kinds(config, &probes); /* before there is anything of the run */
     struct run_outcome *outcome =
         mmap(NULL, sizeof *outcome, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (outcome == MAP_FAILED)
@@ -103,8 +105,6 @@ int run_execute(const struct run_config *config, struct run_result *out, struct 
         run_folder_point(text_string(&folder));
     announce(config, text_string(&folder));
     text_add(&history, "%s/history.coup", text_string(&folder));
-    struct fault_probes probes = {0};
-    probe_kinds(config, &probes);
     struct run_order order = {
         .config = config,
         .folder = text_string(&folder),

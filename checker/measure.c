@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "checker/cluster.h"
+#include "checker/fault_kinds.h"
 #include "checker/table.h"
 
 #define NEVER UINT64_MAX
@@ -250,15 +251,31 @@ static void on_client(struct measure *measure, const struct event *event)
     measure->client_unknown += event->type == EVENT_INFO;
 }
 
+/* What stopped a process has landed when it is installed; a cut that no frame ran into tested
+ * nothing, which only its heal tells. */
+static bool lands_at_once(const struct event *event)
+{
+    enum fault_effect effect = fault_effect(event);
+    return effect == EFFECT_KILL || effect == EFFECT_PAUSE;
+}
+
 static void on_fault(struct measure *measure, const struct event *event)
 {
     struct fault_count *count = count_of(measure, event_text(event, FIELD_KIND));
     struct slice outcome = event_text(event, FIELD_OUTCOME);
     if (!count)
         return;
-    count->installed += slice_equals(outcome, "installed");
+    count->installed += fault_installed(event);
+    count->landed += fault_installed(event) && lands_at_once(event);
     count->skipped += slice_equals(outcome, "skipped");
     count->failed += slice_equals(outcome, "failed");
+}
+
+static void on_heal(struct measure *measure, const struct event *event)
+{
+    struct fault_count *count = count_of(measure, event_text(event, FIELD_KIND));
+    if (count && !lands_at_once(event) && event_number(event, FIELD_VALUE) > 0)
+        count->landed++;
 }
 
 static void on_phase(struct measurer *measurer, const struct event *event)
@@ -327,6 +344,7 @@ void measurer_step(struct measurer *measurer, const struct event *event)
     case F_PHASE: on_phase(measurer, event); return;
     case F_NOTE: on_note(measurer, event); return;
     case F_FAULT: on_fault(&measurer->measure, event); break;
+    case F_HEAL: on_heal(&measurer->measure, event); break;
     default: break;
     }
     bool changed = cluster_step(&measurer->cluster, event, &change);

@@ -21,6 +21,7 @@ struct failover {
 struct fault_count {
     char kind[40];
     uint64_t planned, installed, skipped, failed;
+    uint64_t landed; /* of those installed: they touched something, as their heal says */
 };
 
 struct measure {

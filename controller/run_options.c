@@ -96,6 +96,18 @@ static int parse_faults(const struct scenario_use *use, struct run_config *confi
     return 0;
 }
 
+/* By its own name alone: what a real server would not do. */
+static int refuse_of_servers(const struct run_config *config, struct error *error)
+{
+    if (!config->service || !config->service->kind->program)
+        return 0;
+    for (uint32_t i = 0; i < config->fault_count; i++)
+        if (strcmp(config->faults[i]->name, "service-clock") == 0)
+            return error_usage(error, "service-clock: %s keeps the clock of its machine",
+                               config->service->kind->name);
+    return 0;
+}
+
 int run_options_config(const struct scenario_use *use, struct service_use *service,
                        struct run_config *config, struct error *error)
 {
@@ -130,6 +142,8 @@ int run_options_config(const struct scenario_use *use, struct service_use *servi
     if (rc == 0 && !use->given && config->service && config->service->kind->program)
         config->fault_count =
             faults_without(config->faults, config->fault_count, FACILITY_MESSAGES);
+    if (rc == 0)
+        rc = refuse_of_servers(config, error);
     if (rc == 0)
         rc = run_options_network(command_text(line, "network"), &config->network, error);
     return rc;

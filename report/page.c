@@ -86,9 +86,11 @@ static void add_counted(const struct page *page, struct text *out)
 static void add_header(const struct page *page, struct text *out)
 {
     const struct history_header *header = page->header;
+    struct text command = {0};
+    report_repeat(header, &command);
     const struct {
         const char *name, *value;
-    } rows[] = {{"command", header->command},
+    } rows[] = {{"command", text_string(&command)},
                 {"version", header->version},
                 {"host", header->host},
                 {"world", header->world},
@@ -109,6 +111,7 @@ static void add_header(const struct page *page, struct text *out)
         text_add_json(out, slice_of(rows[i].value ? rows[i].value : ""));
     }
     text_add(out, "}");
+    text_release(&command);
 }
 
 static void add_data(const struct page *page, struct text *out)

@@ -42,6 +42,10 @@ void report_text_with_events(const struct report *report, struct text *out);
 /* One JSON object on one line, without newline; keys in docs/user-guide.md. `path` may be NULL. */
 void report_json(const struct report *report, struct text *out);
 
+/* The run's own command, without the folder that now exists, with the seed it drew if the user
+ * named none. */
+void report_repeat(const struct history_header *header, struct text *out);
+
 /* One sentence, no newline: what decided the verdict, and what else was invalid. */
 void report_why(const struct report *report, struct text *out);
 

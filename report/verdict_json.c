@@ -114,9 +114,9 @@ static void add_faults(struct text *out, const struct measure *m)
         text_add(out, "%s{", i ? "," : "");
         add_string(out, "kind", fault->kind);
         text_add(out,
-                 ",\"planned\":%" PRIu64 ",\"installed\":%" PRIu64 ",\"skipped\":%" PRIu64
-                 ",\"failed\":%" PRIu64 "}",
-                 fault->planned, fault->installed, fault->skipped, fault->failed);
+                 ",\"planned\":%" PRIu64 ",\"installed\":%" PRIu64 ",\"landed\":%" PRIu64
+                 ",\"skipped\":%" PRIu64 ",\"failed\":%" PRIu64 "}",
+                 fault->planned, fault->installed, fault->landed, fault->skipped, fault->failed);
     }
     text_add(out, "]");
 }

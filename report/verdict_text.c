@@ -291,7 +291,7 @@ static void add_faults(const struct report *report, struct text *out)
     for (uint32_t i = 0; i < m->fault_kinds; i++) {
         const struct fault_count *fault = &m->faults[i];
         text_add(out, "  %-20s  %7" PRIu64 "  %6" PRIu64 "  %7" PRIu64 "  %6" PRIu64 "\n",
-                 fault->kind, fault->planned, fault->installed, fault->skipped, fault->failed);
+                 fault->kind, fault->planned, fault->landed, fault->skipped, fault->failed);
     }
 }
 
@@ -321,25 +321,22 @@ static size_t shell_word(const char *at)
     return length;
 }
 
-/* The run's own command, without the folder that now exists, with the seed it drew if the user
- * named none. */
-static void add_repeat(const struct history_header *header, struct text *out)
+void report_repeat(const struct history_header *header, struct text *out)
 {
     bool skip = false;
-    text_add(out, "  repeat ");
+    size_t start = out->length;
     for (const char *at = header->command; *at;) {
         size_t length = shell_word(at);
         struct slice word = {at, length};
         bool names = slice_equals(word, "-o") || slice_equals(word, "--output");
         bool holds = strncmp(at, "-o", 2) == 0 || strncmp(at, "--output=", 9) == 0;
         if (!skip && !names && !holds)
-            text_add(out, " %.*s", (int)length, at);
+            text_add(out, "%s%.*s", out->length > start ? " " : "", (int)length, at);
         skip = names;
         at += length + strspn(at + length, " ");
     }
     if (!strstr(header->command, "-s ") && !strstr(header->command, "--seed"))
         text_add(out, " --seed %" PRIu64, header->seed);
-    text_add(out, "\n");
 }
 
 static void add_commands(const struct report *report, struct text *out)
@@ -355,8 +352,11 @@ static void add_commands(const struct report *report, struct text *out)
         text_add_shell(out, slice_of(report->path));
         text_add(out, "\n");
     }
-    if (report->header->command && *report->header->command)
-        add_repeat(report->header, out);
+    if (report->header->command && *report->header->command) {
+        text_add(out, "  repeat  ");
+        report_repeat(report->header, out);
+        text_add(out, "\n");
+    }
 }
 
 const char *report_headline(enum verdict verdict)

@@ -4,6 +4,7 @@
 #include "controller/bench.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,14 +114,16 @@ static void add_phase(const struct measure *measure, enum failover_phase phase, 
     free(samples);
 }
 
-/* What no election can undercut when silence is the only sign: the shortest of the followers'
- * timeouts, evenly drawn, counted from a heartbeat that is half a period old on average. */
+/* What an election that listens for silence takes at least, in the middle: the shortest of the
+ * followers' timeouts, evenly drawn (half of the time it is within 1 - 2^(-1/k) of their span for
+ * k of them), counted from a heartbeat that is half a period old on average. */
 static void add_floor(const struct run_config *config, struct text *out)
 {
     const struct knobs *knobs = &config->elector.knobs;
     uint64_t followers = config->elector.nodes - config->elector.witnesses - 1;
     uint64_t spread_ns = knobs->election_timeout_max - knobs->election_timeout_min;
-    uint64_t first_ns = knobs->election_timeout_min + spread_ns / (followers + 1);
+    double share = 1 - exp2(-1 / (double)(followers ? followers : 1));
+    uint64_t first_ns = knobs->election_timeout_min + (uint64_t)(share * (double)spread_ns);
     uint64_t half_ns = knobs->heartbeat / 2;
     char floor[UNIT_TEXT_MAX];
     if (config->algorithm->traits(&config->elector.options) >> TRAIT_LEASE & 1) {
@@ -128,7 +131,8 @@ static void add_floor(const struct run_config *config, struct text *out)
         return;
     }
     text_add(out,
-             "  floor of the median: %s (shortest of %" PRIu64 " timeouts less half a heartbeat); "
+             "  floor of the median: about %s (shortest of %" PRIu64
+             " timeouts less half a heartbeat); "
              "messages and fsync come on top\n",
              human_duration(first_ns > half_ns ? first_ns - half_ns : 0, floor), followers);
 }

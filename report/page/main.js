@@ -17,6 +17,10 @@ function jump(check) {
     timeline.show(Math.min(...times), Math.max(...times), times);
     timeline.node.scrollIntoView({ block: "nearest" });
     timeline.canvas.focus({ preventScroll: true });
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+        const list = document.querySelector(".events"), line = list.querySelector(".witness");
+        if (line) list.scrollTop = line.offsetTop - list.offsetTop - list.clientHeight / 3;
+    }));
 }
 
 function head() {
@@ -48,7 +52,7 @@ function checks() {
     const rows = judged.checks.map((check) => [
         check.name,
         element("span", { class: check.verdict }, check.verdict),
-        check.reason || check.evidence,
+        (check.reason || check.evidence) + (check.violations > 1 ? ` (and ${count(check.violations - 1)} more)` : ""),
         check.witness.length ? element("button", { click: () => jump(check), "data-check": check.name }, "show") : "",
     ]);
     return [table(["check", "verdict", "", ""], rows),

@@ -92,6 +92,7 @@ static void test_counts(void **unused)
     assert_string_equal(found.faults[0].kind, "kill");
     assert_int_equal(found.faults[0].planned, 2);
     assert_int_equal(found.faults[0].installed, 1);
+    assert_int_equal(found.faults[0].landed, 1);
     assert_int_equal(found.faults[0].skipped, 1);
     assert_string_equal(found.faults[1].kind, "pause");
     assert_int_equal(found.faults[1].planned, 1);

@@ -89,8 +89,8 @@ static struct report_data stale_write(struct failover *failovers)
                                     .fault_kinds = 2,
                                     .failovers = failovers,
                                     .failover_count = 2};
-    data.measure.faults[0] = (struct fault_count){"kill", 1, 1, 0, 0};
-    data.measure.faults[1] = (struct fault_count){"isolate-leader", 3, 2, 1, 0};
+    data.measure.faults[0] = (struct fault_count){"kill", 1, 1, 0, 0, 1};
+    data.measure.faults[1] = (struct fault_count){"isolate-leader", 3, 2, 1, 0, 1};
     return data;
 }
 
@@ -130,7 +130,7 @@ static void test_invalid_shows_why_first_and_the_events_that_prove_it(void **sta
         "  processes   1 kill by fault, 0 crashes\n"
         "\nFaults                  planned  landed  skipped  failed\n"
         "  kill                        1       1        0       0\n"
-        "  isolate-leader              3       2        1       0\n"
+        "  isolate-leader              3       1        1       0\n"
         "\nFailover from loss    times   median      max\n"
         "  to first suspicion       2    160ms    200ms\n"
         "  to campaign              2    161ms    200ms\n"

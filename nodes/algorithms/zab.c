@@ -214,6 +214,12 @@ static void on_new_epoch(struct zab *zab, const struct message *message, uint64_
 {
     if (zab->phase != FOLLOWING || message->source != zab->leader)
         return;
+    struct message answer = {.kind = ACK_EPOCH, .term = message->term};
+    /* Doubled, or said again: what is durable stays so, and does not prove that it leads by now. */
+    if (zab->answered_epoch == message->term && zab->answered_leader == message->source) {
+        peer_send(&zab->peer, message->source, answer, output);
+        return;
+    }
     if (!acknowledge(zab, message->term, message->source, output)) {
         /* Of an epoch that we acknowledged to another a ping tells who leads. To look again would
          * make the same leader answer with the same epoch, without end. */
@@ -221,9 +227,10 @@ static void on_new_epoch(struct zab *zab, const struct message *message, uint64_
             look(zab, now_ns, NULL, output);
         return;
     }
+    zab->answered_epoch = message->term;
+    zab->answered_leader = message->source;
     zab->deadline_ns = now_ns + peer_timeout(&zab->peer);
-    peer_send(&zab->peer, message->source,
-              (struct message){.kind = ACK_EPOCH, .term = message->term}, output);
+    peer_send(&zab->peer, message->source, answer, output);
 }
 
 static void on_ack_epoch(struct zab *zab, const struct message *message, uint64_t now_ns,

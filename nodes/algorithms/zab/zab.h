@@ -35,12 +35,14 @@ struct heard {
 struct zab {
     struct peer peer;
     enum phase phase;
-    uint32_t leader;   /* chosen: FOLLOWING */
-    bool confirmed;    /* the leader pinged: it leads, hearsay may name it */
-    uint64_t round;    /* logical clock of elections */
-    uint64_t last;     /* number of the last ping seen in the current epoch */
-    uint64_t asked_ns; /* DISCOVERING: when the epoch was proposed */
-    uint64_t epoch;    /* DISCOVERING: proposed, 0 until a majority told its own; LEADING: ours */
+    uint32_t leader;          /* chosen: FOLLOWING */
+    bool confirmed;           /* the leader pinged: it leads, hearsay may name it */
+    uint64_t round;           /* logical clock of elections */
+    uint64_t last;            /* number of the last ping seen in the current epoch */
+    uint64_t asked_ns;        /* DISCOVERING: when the epoch was proposed */
+    uint64_t answered_epoch;  /* the last one acknowledged since this process started, ... */
+    uint32_t answered_leader; /* ... and to whom */
+    uint64_t epoch; /* DISCOVERING: proposed, 0 until a majority told its own; LEADING: ours */
     struct ballot ballot;
     uint64_t settle_ns; /* LOOKING: when our majority counts; UINT64_MAX: none stands */
     uint64_t repeat_ns; /* LOOKING: tell our vote again; FOLLOWING: join again until confirmed */

@@ -22,13 +22,8 @@ static void freeze(struct run *run, uint64_t now_ns)
     world_freeze(run->world);
     run_record(run, F_NOTE, FIELD_TEXT, "frozen at the first violation");
     run_record(run, F_NOTE, FIELD_TEXT, NOTE_INTERRUPTED);
-}
-
-/* Closing kills them as they are: their ends tell nothing. */
-static void end(struct run *run)
-{
+    /* However long it is looked at: what does not happen any more is nobody's fault. */
     run_record(run, F_PHASE, FIELD_NAME, phase_name(PHASE_END));
-    uv_stop(&run->loop);
 }
 
 static void invite(struct run *run)
@@ -69,6 +64,6 @@ bool freeze_advance(struct run *run, uint64_t now_ns)
     if (run->config->hold && !run->held)
         invite(run);
     if (!run->config->hold || run->interrupted || is_released())
-        end(run);
+        uv_stop(&run->loop); /* closing kills them as they are: their ends tell nothing */
     return true;
 }

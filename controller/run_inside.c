@@ -119,7 +119,8 @@ static void on_tick(uv_timer_t *timer)
     struct run *run = timer->data;
     struct error error;
     uint64_t now_ns = run_now(run);
-    note_stalls(run, now_ns);
+    if (run->freeze_ns == 0)
+        note_stalls(run, now_ns);
     world_tick(run->world);
     int rc = recorder_emit(run->recorder, now_ns, &error);
     if (rc == 0 && is_due(&run->flushed_ns, FLUSH_EVERY_NS, now_ns))

@@ -46,9 +46,13 @@ done
 nodes=$(pgrep -f "^coup-node .*state=$work/held/" | wc -l)
 moving=$(pgrep -f "^coup-node .*state=$work/held/" -r R,S,D | wc -l)
 [ "$nodes" -gt 2 ] && [ "$moving" = 0 ] || complain "held: $nodes nodes, $moving of them not stopped" "$(cat held.err)"
+sleep 5 # longer than any liveness may take
 echo >&3
 wait "$run"
 code=$?
 [ "$code" = 1 ] || complain "held: exit $code, not 1" "$(cat held.err)"
+expect 1 "$COUP" check --json held # what stood still while somebody looked is held against nobody
+jq -e '[.checks[] | select(.verdict == "invalid") | .name] == ["vote-once"]' "$work/out" >/dev/null ||
+    complain "held: more than the vote is invalid" "$(jq -c '[.checks[] | select(.verdict == "invalid")]' "$work/out")"
 exec 3>&-
 finish

@@ -148,6 +148,7 @@ static void on_life(struct cluster *cluster, const struct event *event)
     bool spawned = event->f == F_SPAWN;
     if (member) {
         member->spawned = spawned;
+        member->spawned_ns = spawned ? event->time_ns : member->spawned_ns;
         forget_belief(member, event);
     } else if (process_kind(event->process) != PROCESS_CLIENT && !process_elects(event->process)) {
         if (!spawned)

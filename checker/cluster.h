@@ -15,6 +15,7 @@
 
 struct member {
     bool spawned;
+    uint64_t spawned_ns;    /* when, the last time */
     uint32_t pauses, kills; /* faults active on it */
     /* Belief. `leader` is a node id, 0: none known; by the event `index` at `since_ns`. */
     uint32_t leader;

@@ -143,7 +143,11 @@ static void on_candidate(struct stable *check, const struct moment *candidate)
     check->candidates[candidate->node] = *candidate;
     if (candidate->node == check->claim.node || !standing)
         return;
-    if (candidate->time_ns <= heard_ns || candidate->time_ns <= calm_ns(check))
+    /* Who started when somebody led already hears of that with the next message to all. */
+    const struct member *member = cluster_member(&check->cluster, candidate->node);
+    bool is_new = member && member->spawned_ns >= check->claim.time_ns &&
+                  candidate->time_ns <= member->spawned_ns + check->timeout_max_ns;
+    if (candidate->time_ns <= heard_ns || candidate->time_ns <= calm_ns(check) || is_new)
         check->provoked = check->provoked || check->end.time_ns;
     else if (check->rival.time_ns == 0 && owed(check, candidate->node))
         check->rival = *candidate;

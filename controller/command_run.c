@@ -97,7 +97,7 @@ static const struct command_option run_options[] = {
 static const char *const run_examples[] = {
     "coup run -n 5 -t 30s --faults kill,pause,partition,link --every 3s --seed 7",
     "coup run --resource unfenced --faults pause --expect invalid:fencing-monotonic",
-    "coup run -a raft:bug=vote-twice --expect invalid:vote-once",
+    "coup run -a raft:prevote=off,bug=vote-twice -f kill,delay --every 1s -x invalid:vote-once",
     "coup run --scenario paused-leader-unfenced",
     NULL,
 };

@@ -27,31 +27,48 @@ static void default_output(const char *path, struct text *out)
     text_add(out, ".html");
 }
 
-/* A new file or one that was a report: anything else is not ours to write over. */
-static int create(const char *path, bool force, FILE **out, struct error *error)
+static int fill(FILE *out, const struct text *page, const char *path, struct error *error)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
+    bool whole = fwrite(page->at, 1, page->length, out) == page->length && fflush(out) == 0;
+    int rc = whole ? 0 : error_set(error, -errno, "%s: %s", path, strerror(errno));
+    if (fclose(out) != 0 && whole)
+        rc = error_set(error, -errno, "%s: %s", path, strerror(errno));
+    return rc;
+}
+
+/* A new file, which is gone again if it could not be filled. */
+static int write_new(const char *path, const struct text *page, struct error *error)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST)
         return error_usage(error, "%s exists (give --output another name, or --force)", path);
     if (fd < 0)
         return error_usage(error, "%s: %s", path, strerror(errno));
-    *out = fdopen(fd, "w");
-    return *out ? 0 : error_set(error, -errno, "%s: %s", path, strerror(errno));
-}
-
-static int write_page(const char *path, bool force, const struct text *page, struct error *error)
-{
-    FILE *out;
-    int rc = create(path, force, &out, error);
-    if (rc < 0)
-        return rc;
-    bool whole = fwrite(page->at, 1, page->length, out) == page->length && fflush(out) == 0;
-    if (!whole)
-        rc = error_set(error, -errno, "%s: %s", path, strerror(errno));
-    if (fclose(out) != 0 && whole)
-        rc = error_set(error, -errno, "%s: %s", path, strerror(errno));
+    FILE *out = fdopen(fd, "w");
+    int rc = out ? fill(out, page, path, error)
+                 : error_set(error, -errno, "%s: %s", path, strerror(errno));
     if (rc < 0)
         (void)unlink(path); /* ours, and not whole */
+    return rc;
+}
+
+/* In place of a file that is there until the new one is whole. What is no file is written to. */
+static int write_over(const char *path, const struct text *page, struct error *error)
+{
+    struct stat status;
+    struct text beside = {0};
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        FILE *out = fopen(path, "we");
+        return out ? fill(out, page, path, error)
+                   : error_usage(error, "%s: %s", path, strerror(errno));
+    }
+    text_add(&beside, "%s.%d.new", path, (int)getpid());
+    int rc = write_new(text_string(&beside), page, error);
+    if (rc == 0 && rename(text_string(&beside), path) < 0) {
+        rc = error_usage(error, "%s: %s", path, strerror(errno));
+        (void)unlink(text_string(&beside)); /* ours */
+    }
+    text_release(&beside);
     return rc;
 }
 
@@ -88,7 +105,8 @@ static int report_run(const struct command_line *line, struct error *error)
         default_output(path, &output);
     int rc = judge_and_draw(path, &page, &code, error);
     if (rc == 0)
-        rc = write_page(text_string(&output), command_given(line, "force"), &page, error);
+        rc = (command_given(line, "force") ? write_over : write_new)(text_string(&output), &page,
+                                                                     error);
     if (rc == 0) {
         text_add(&output, "\n");
         rc = output_text(&output, error);

@@ -22,6 +22,7 @@
 #include "report/verdict.h"
 
 #define STEP_NS (10 * NS_PER_MS)
+#define DURATION_MIN_NS (100 * NS_PER_MS) /* as --time and scenarios take it */
 #define NODES_MIN 2u
 
 struct shrinking {
@@ -353,7 +354,8 @@ static int shrink_command(const struct command_line *line, struct error *error)
                                      .violates = violates,
                                      .over = is_over,
                                      .nodes_min = NODES_MIN,
-                                     .step_ns = STEP_NS};
+                                     .step_ns = STEP_NS,
+                                     .duration_min_ns = DURATION_MIN_NS};
     int rc = check_output(command_text(line, "output"), error);
     if (rc == 0)
         rc = history_open(line->arguments[0], &reader, error);

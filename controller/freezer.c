@@ -106,6 +106,14 @@ int freezer_probe(struct error *error, const char **ret_fix)
     return rc;
 }
 
+void freezer_sweep(void)
+{
+    struct text folder = {0};
+    if (own_folder(&folder))
+        remove_stale(text_string(&folder));
+    text_release(&folder);
+}
+
 int freezer_open(uint64_t run, struct freezer **out, struct error *error)
 {
     const char *fix;
@@ -114,7 +122,6 @@ int freezer_open(uint64_t run, struct freezer **out, struct error *error)
         return rc;
     struct freezer *freezer = must_alloc(1, sizeof *freezer);
     (void)own_folder(&freezer->folder); /* the probe found it */
-    remove_stale(text_string(&freezer->folder));
     text_add(&freezer->folder, "/" PREFIX "%" PRIx64, run);
     *out = freezer;
     return 0;

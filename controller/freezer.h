@@ -18,6 +18,9 @@ struct freezer;
  * NULL: none is known. */
 int freezer_probe(struct error *error, const char **ret_fix);
 
+/* Remove what runs that were killed have left, here. */
+void freezer_sweep(void);
+
 /* `run` names our groups. -errno as of freezer_probe(). */
 int freezer_open(uint64_t run, struct freezer **out, struct error *error);
 

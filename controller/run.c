@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "controller/freezer.h"
 #include "controller/run_folder.h"
 #include "controller/run_internal.h"
 #include "controller/sandbox.h"
@@ -113,7 +114,9 @@ int run_execute(const struct run_config *config, struct run_result *out, struct 
         .probes = &probes,
     };
     bool interrupted = false;
+    freezer_sweep();
     rc = execute_in(&order, &interrupted, error);
+    freezer_sweep(); /* it may have been killed inside */
     if (rc < 0) {
         add_history(order.history, error);
         goto out;

@@ -190,9 +190,12 @@ static int lower_numbers(struct shrink *shrink, struct shape *shape, struct erro
         rc = lower(shrink, shape, set_clients, 0, 0, shape->clients, 1, error);
     if (rc == 0)
         rc = lower_times(shrink, shape, error);
-    if (rc == 0)
-        rc = lower(shrink, shape, set_duration, 0, last_begin_ns(shape) + shrink->step_ns,
-                   shape->duration_ns, shrink->step_ns, error);
+    uint64_t least_ns = last_begin_ns(shape) + shrink->step_ns;
+    if (least_ns < shrink->duration_min_ns)
+        least_ns = shrink->duration_min_ns;
+    if (rc == 0 && least_ns < shape->duration_ns)
+        rc = lower(shrink, shape, set_duration, 0, least_ns, shape->duration_ns, shrink->step_ns,
+                   error);
     return rc;
 }
 

@@ -20,6 +20,7 @@ struct shrink {
     bool (*over)(void *context); /* the budget is used up */
     uint32_t nodes_min;
     uint64_t step_ns; /* times are not cut finer than this */
+    uint64_t duration_min_ns;
     uint32_t tried, accepted;
 };
 

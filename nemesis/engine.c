@@ -439,8 +439,8 @@ static struct due next_due(const struct engine *engine)
 
 static void do_due(struct engine *engine, const struct due *due)
 {
-    const struct answer none = {.late = true,
-                                .begin_ns = due->at_ns,
+    const struct answer none = {.late = true, /* it may have done something since it was asked */
+                                .begin_ns = due->at_ns - ENGINE_ANSWER_NS,
                                 .end_ns = due->at_ns,
                                 .proof = slice_of("gave no answer")};
     switch (due->kind) {

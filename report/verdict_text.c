@@ -321,6 +321,17 @@ static size_t shell_word(const char *at)
     return length;
 }
 
+/* Of a foreign history it may hold anything; a terminal would obey. */
+static void add_printable(struct slice word, const char *before, struct text *out)
+{
+    text_add(out, "%s", before);
+    size_t from = out->length;
+    text_add_utf8(out, word);
+    for (size_t i = from; i < out->length; i++)
+        if ((unsigned char)out->at[i] < ' ' || out->at[i] == 0x7f)
+            out->at[i] = '?';
+}
+
 void report_repeat(const struct history_header *header, struct text *out)
 {
     bool skip = false;
@@ -331,7 +342,7 @@ void report_repeat(const struct history_header *header, struct text *out)
         bool names = slice_equals(word, "-o") || slice_equals(word, "--output");
         bool holds = strncmp(at, "-o", 2) == 0 || strncmp(at, "--output=", 9) == 0;
         if (!skip && !names && !holds)
-            text_add(out, "%s%.*s", out->length > start ? " " : "", (int)length, at);
+            add_printable(word, out->length > start ? " " : "", out);
         skip = names;
         at += length + strspn(at + length, " ");
     }

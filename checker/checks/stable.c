@@ -271,6 +271,10 @@ static void step(void *state, const struct event *event, struct finding *finding
         on_phase(check, event);
     else if (cluster_step(&check->cluster, event, &change))
         on_change(check, event, &change);
+    else if (event->f ==
+             F_FAULT) /* in vain, but the nemesis may have unseated somebody by trying */
+        excuse_since(check, event_has(event, FIELD_BEGIN) ? event_number(event, FIELD_BEGIN)
+                                                          : event->time_ns);
     else
         on_belief(check, event);
 }

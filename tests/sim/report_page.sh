@@ -12,6 +12,12 @@ says "^${bad%.coup}.html$"
 refuse 64 'html exists' "$COUP" report "$bad"
 expect 1 "$COUP" report "$bad" --force
 expect 1 "$COUP" report "$bad" -o page.html
+expect 3 "$COUP" report "$bad" -o /dev/full --force
+[ -c /dev/full ] || complain "/dev/full is gone"
+before=$(stat -c %i page.html)
+(ulimit -f 8; trap '' XFSZ; "$COUP" report "$bad" -o page.html --force >/dev/null 2>&1) && complain "a page that had no room"
+[ "$(stat -c %i page.html)" = "$before" ] || complain "the page that was there is gone"
+[ "$(ls | grep -c new)" = 0 ] || complain "half a page is left"
 refuse 64 'none.coup: No such file' "$COUP" report none.coup
 refuse 64 '/nowhere/page.html' "$COUP" report "$bad" -o /nowhere/page.html
 grep -qE '(src|href)=|https?://[^w]' <(sed 's/<script type="application\/json".*//' page.html | head -12) &&
@@ -28,7 +34,8 @@ cat >acts.html <<'JS'
 const say = (words) => document.body.append(Object.assign(document.createElement("p"), { className: "said", textContent: words }));
 window.addEventListener("error", (event) => say(`error ${event.message}`));
 const move = (x, y) => coup.timeline.canvas.dispatchEvent(new MouseEvent("mousemove", { clientX: x, clientY: y, bubbles: true }));
-setTimeout(() => {
+const act = () => {
+    if (!coup.timeline.width) return setTimeout(act, 50); // nothing is laid out yet
     const [from, to] = coup.timeline.view(), whole = to - from;
     say(`whole ${Math.abs(whole - coup.data.run.end_us) < 2}`);
     document.querySelector('button[data-check="vote-once"]').click();
@@ -47,7 +54,8 @@ setTimeout(() => {
     const image = coup.timeline.canvas.getContext("2d").getImageData(0, 0, coup.timeline.canvas.width, coup.timeline.canvas.height);
     say(`drawn ${new Set(new Uint32Array(image.data.buffer)).size > 20}`);
     say("done true");
-}, 500);
+};
+setTimeout(act, 200);
 </script>
 JS
 sed -e '/<\/body>/{' -e 'r acts.html' -e '}' page.html >acted.html

@@ -24,4 +24,8 @@ refuse 64 '/nowhere/small.yaml' "$COUP" shrink "$bad" -o /nowhere/small.yaml
 refuse 64 'small.yaml: File exists' "$COUP" shrink "$bad" -o small.yaml
 head -c 1500 "$bad" >cut.coup
 refuse 3 'cut.coup: it violates no check up to the damage: ' "$COUP" shrink cut.coup
+# However short it could be, it is one that coup runs.
+expect 1 "$COUP" sim -a raft:bug=no-majority -t 20s --seeds 1 --faults kill --checks majority-support -q -o short
+expect 0 "$COUP" shrink short/seed-1.coup --check majority-support -o short.yaml
+expect 0 "$COUP" sim --scenario short.yaml --seeds 1..3 -q -o shorter
 finish

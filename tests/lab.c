@@ -209,6 +209,20 @@ void lab_open_network(struct lab *lab, const char *folder)
         fail_msg("%s", error.text);
 }
 
+#define UP_TRIES 100
+
+/* A link carries nothing until the kernel has seen both its ends, which is a moment after they were
+ * made; TCP sends again, datagrams are gone. */
+static void wait_until_up(struct lab *lab)
+{
+    for (uint32_t from = 0; from < LAB_ENDPOINTS; from++)
+        for (uint32_t to = 0; to < LAB_ENDPOINTS; to++) {
+            int tries = 0;
+            while (from != to && lab_probe(lab, from, to, 1, 50).arrived == 0)
+                assert_true(++tries < UP_TRIES);
+        }
+}
+
 struct lab *lab_open(const char *backend)
 {
     struct lab *lab = must_alloc(1, sizeof *lab);
@@ -226,6 +240,7 @@ struct lab *lab_open(const char *backend)
             namespace_socket(lab->endpoints[i].netns, SOCK_DGRAM, lab->endpoints[i].ipv4, LAB_PORT);
         assert_true(lab->udp[i] >= 0);
     }
+    wait_until_up(lab);
     return lab;
 }
 
